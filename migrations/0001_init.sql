@@ -1,0 +1,2 @@
+-- placeholder
+CREATE TABLE x(a);

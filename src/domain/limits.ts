@@ -1,0 +1,85 @@
+/**
+ * Every limit of the registry: its unit in its name, its reason beside it.
+ * What the outside world imposes comes first, then what we chose.
+ */
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+// A skill. The Skills extension (SEP-2640) asks servers not to exceed 512 files and 16 MiB; the Python client
+// refuses a whole listing that holds a larger skill, so these are refusals here, not advice.
+export const maxFilesPerSkill = 512;
+export const maxSkillBytes = 16 * MiB;
+/** One file may use the whole budget of its skill. */
+export const maxFileBytes = 16 * MiB;
+/** Deep enough for every one of 9,075 surveyed skills, shallow enough for every client's disk. */
+export const maxPathDepth = 8;
+/** The longest file name that common file systems store; surveyed paths reach 162. */
+export const maxPathBytes = 255;
+/** Claude Code declines a larger SKILL.md, so it could be published but not used. */
+export const maxSkillMdBytes = 1 * MiB;
+/** ChatGPT's import declines a larger SKILL.md; a warning, since other hosts take it. */
+export const adviseSkillMdBytes = 256 * KiB;
+/** Agent Skills recommends to keep a body short; past this a host loads little else. */
+export const adviseSkillMdLines = 500;
+
+// Frontmatter, by the Agent Skills format; lengths count code points.
+export const maxNameLength = 64;
+export const maxDescriptionLength = 1024;
+export const maxCompatibilityLength = 500;
+
+// Names.
+export const minNamespaceLength = 3;
+export const maxNamespaceLength = 64;
+/** Folders and name together, so that no URI passes the 2048 bytes of Claude Code. */
+export const maxSkillPathBytes = 255;
+export const maxVersionLength = 64;
+export const maxTitleLength = 128;
+
+// Stored rows. D1 refuses a row over 2 MB in production (not locally): two spellings of an entry share one row.
+export const maxEntryBytes = 900_000;
+
+// Requests.
+/** Archives may hold incompressible bytes plus framing. */
+export const maxUploadBytes = 20 * MiB;
+/** MCP requests are small; the SDK's own bound. */
+export const maxMcpRequestBytes = 4 * MiB;
+export const maxJsonRequestBytes = 64 * KiB;
+/** Findings reported for one upload; the rest is counted in a last finding. */
+export const maxFindings = 200;
+
+// Lists.
+/** Hosts stop after 20 to 64 pages, so pages are as large as they accept. */
+export const maxPageEntries = 100;
+export const maxPageBytes = 1 * MiB;
+/** The conformance suite stops at 50 pages, the official client throws past 64. */
+export const maxMcpPages = 50;
+/** Prompts become slash commands in a menu; more than this no person scrolls. */
+export const maxPrompts = 100;
+export const maxCursorBytes = 1024;
+
+// Search.
+export const maxQueryLength = 512;
+export const maxSearchResults = 25;
+export const defaultSearchResults = 8;
+export const maxQueryTerms = 24;
+/** A file larger than this is not put into a tool result, where it would fill the model's context. */
+export const maxToolFileBytes = 256 * KiB;
+
+// Freshness (product.md: what a client may keep), in milliseconds.
+export const movingTtlMs = 5_000;
+export const pinnedReadTtlMs = 86_400_000;
+export const privateTtlMs = 60_000;
+
+// Outgoing work.
+/** Workers wait for at most six response headers at once; more puts would only queue. */
+export const concurrentBlobPuts = 6;
+/** Two publishers that both ask for "the next version" race; each loser tries the one after. */
+export const maxVersionRetries = 8;
+
+// Secrets.
+/** The operator token and the signing key hold at least this much; shorter ones are treated as absent. */
+export const minSecretLength = 32;
+export const defaultTokenDays = 90;
+export const maxTokenDays = 365;
+export const maxTokensListed = 100;

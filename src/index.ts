@@ -1,0 +1,7 @@
+import type { Env } from "./env.ts";
+
+export default {
+  fetch(): Response {
+    return new Response(null, { status: 404, headers: { "cache-control": "no-store" } });
+  },
+} satisfies ExportedHandler<Env>;

@@ -1,0 +1,29 @@
+import { fileURLToPath } from "node:url";
+
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { defineConfig } from "vitest/config";
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Tests inside workerd, with real D1 and R2; storage is fresh for every test file. */
+export default defineConfig(async () => ({
+  root: here(".."),
+  plugins: [
+    cloudflareTest({
+      wrangler: { configPath: here("../wrangler.toml") },
+      miniflare: {
+        bindings: {
+          TEST_MIGRATIONS: await readD1Migrations(here("../migrations")),
+          ADMIN_TOKEN: "operator-token-for-tests-0123456789abcdef",
+          SIGNING_KEY: "signing-key-for-tests-0123456789abcdef",
+        },
+      },
+    }),
+  ],
+  test: {
+    include: ["test/{domain,storage,publish,mcp,api,auth,journeys}/**/*.test.ts", "test/*.test.ts"],
+    setupFiles: [here("./setup.ts")],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+}));
