@@ -14,3 +14,9 @@ export interface Env {
   /** Signs what clients hold for us. */
   SIGNING_KEY?: string;
 }
+
+/** The types of a Hono context in every door. */
+export interface AppEnv {
+  Bindings: Env;
+  Variables: { optsIntoCaching?: boolean };
+}

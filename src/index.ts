@@ -1,7 +1,5 @@
+import { app } from "./app.ts";
 import type { Env } from "./env.ts";
 
-export default {
-  fetch(): Response {
-    return new Response(null, { status: 404, headers: { "cache-control": "no-store" } });
-  },
-} satisfies ExportedHandler<Env>;
+/** The Worker. */
+export default { fetch: app.fetch } satisfies ExportedHandler<Env>;

@@ -5,6 +5,7 @@ import type { Finding } from "./finding.ts";
  * with the HTTP status, the MCP door to a JSON-RPC error. The codes are part of the API and never change meaning.
  */
 const table = {
+  parse_error: { status: 400, title: "The body is not valid JSON" },
   invalid_request: { status: 400, title: "The request is not valid" },
   invalid_namespace: { status: 400, title: "The namespace is not valid" },
   invalid_path: { status: 400, title: "The skill path is not valid" },

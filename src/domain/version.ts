@@ -33,34 +33,26 @@ export function isPrerelease(version: Version): boolean {
 
 /** Order by semver precedence (section 11): negative when `a` comes before `b`. */
 export function compareVersions(a: Version, b: Version): number {
-  const [left, right] = [split(a), split(b)];
-  for (let index = 0; index < 3; index++) {
-    const difference = left.core[index]! - right.core[index]!;
-    if (difference !== 0) return difference;
-  }
-  if (left.pre.length === 0 || right.pre.length === 0) return right.pre.length - left.pre.length;
-  return comparePrereleases(left.pre, right.pre);
+  const [left, right] = [splitVersion(a), splitVersion(b)];
+  const core = left.major - right.major || left.minor - right.minor || left.patch - right.patch;
+  if (core !== 0) return core;
+  if (left.pre === "" || right.pre === "") return right.pre.length - left.pre.length;
+  return comparePrereleases(left.pre.split("."), right.pre.split("."));
 }
 
-/**
- * The version that follows `current`: its next patch, or 1.0.0 for a first release. Pre-releases are ignored
- * (where `current` is one, the highest full version stands in), and versions already taken are skipped.
- */
-export function nextPatch(current: Version | undefined, taken: readonly Version[]): Version {
-  const full = taken.filter((version) => !isPrerelease(version));
-  const base = current !== undefined && !isPrerelease(current) ? current : full.sort(compareVersions).at(-1);
-  if (base === undefined) return firstVersion;
-  const [major, minor, patch] = split(base).core as [number, number, number];
-  const used = new Set<string>(taken);
-  let next = patch + 1;
-  while (used.has(`${major}.${minor}.${next}`)) next++;
-  return `${major}.${minor}.${next}` as Version;
+/** The version after `highest`, the highest patch of its line; 1.0.0 for a first release. */
+export function nextPatch(highest: Version | undefined): Version {
+  if (highest === undefined) return firstVersion;
+  const { major, minor, patch } = splitVersion(highest);
+  return `${major}.${minor}.${patch + 1}` as Version;
 }
 
-function split(version: Version): { core: number[]; pre: string[] } {
+/** The parts by which releases are stored and ordered; `pre` is "" for a full version. */
+export function splitVersion(version: Version): { major: number; minor: number; patch: number; pre: string } {
   const dash = version.indexOf("-");
-  const core = (dash === -1 ? version : version.slice(0, dash)).split(".").map(Number);
-  return { core, pre: dash === -1 ? [] : version.slice(dash + 1).split(".") };
+  const core = dash === -1 ? version : version.slice(0, dash);
+  const [major, minor, patch] = core.split(".").map(Number) as [number, number, number];
+  return { major, minor, patch, pre: dash === -1 ? "" : version.slice(dash + 1) };
 }
 
 function comparePrereleases(a: readonly string[], b: readonly string[]): number {

@@ -1,0 +1,41 @@
+import * as z from "zod";
+
+import { maxJsonRequestBytes } from "../domain/limits.ts";
+import { problem } from "../domain/problem.ts";
+import type { ApiContext } from "./caller.ts";
+
+/**
+ * A JSON body of a known shape.
+ * @throws Problem `unsupported_media_type`, `too_large`, `parse_error`, or `invalid_request` naming each wrong member
+ */
+export async function readJson<Schema extends z.ZodType>(
+  context: ApiContext,
+  schema: Schema,
+): Promise<z.infer<Schema>> {
+  if (!/^application\/json\b/i.test(context.req.header("content-type") ?? "")) {
+    throw problem("unsupported_media_type", "Content-Type must be application/json");
+  }
+  const text = await readText(context.req.raw, maxJsonRequestBytes);
+  const input = schema.safeParse(parse(text));
+  if (input.success) return input.data;
+  throw problem("invalid_request", z.prettifyError(input.error));
+}
+
+async function readText(request: Request, limit: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += (chunk as Uint8Array).byteLength;
+    if (size > limit) throw problem("too_large", `The body may have at most ${limit} bytes`);
+    chunks.push(chunk as Uint8Array);
+  }
+  return new Blob(chunks).text();
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw problem("parse_error", "The body is not valid JSON");
+  }
+}

@@ -1,0 +1,71 @@
+import type { Namespace } from "../domain/names.ts";
+import { movingUri, pinnedUri } from "../domain/uri.ts";
+import type { FileRow, ReleaseRow, SkillRow, SkillStateRow } from "../storage/catalog.ts";
+
+/** Rows as the API shows them: snake_case, times in ISO 8601, sizes in bytes. */
+export function formatTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+export function formatSkill(row: SkillRow) {
+  return {
+    namespace: row.namespace,
+    path: row.path,
+    name: row.name,
+    description: row.description,
+    visibility: row.visibility,
+    uri: movingUri(row.namespace, row.path),
+    version: row.version,
+    files: row.file_count,
+    bytes: row.total_bytes,
+    published_at: formatTime(row.published_at),
+  };
+}
+
+export function formatSkillState(row: SkillStateRow) {
+  return {
+    namespace: row.namespace,
+    path: row.path,
+    visibility: row.visibility,
+    current: row.current,
+    created_at: formatTime(row.created_at),
+    updated_at: formatTime(row.updated_at),
+  };
+}
+
+export function formatRelease(namespace: Namespace, row: ReleaseRow) {
+  return {
+    namespace,
+    path: row.path,
+    name: row.name,
+    description: row.description,
+    version: row.version,
+    is_current: row.is_current === 1,
+    uri: movingUri(namespace, row.path),
+    pinned_uri: pinnedUri(namespace, row.path, row.version),
+    /** SHA-256 over the manifest's lines `<digest>  <file>\n`, sorted: one name for all bytes of the release. */
+    digest: row.tree,
+    files: row.file_count,
+    bytes: row.total_bytes,
+    archives: {
+      zip: { digest: row.zip_digest, size: row.zip_bytes },
+      tar_gz: { digest: row.tar_digest, size: row.tar_bytes },
+    },
+    published_at: formatTime(row.published_at),
+    published_by: row.published_by,
+  };
+}
+
+export function formatManifest(release: ReleaseRow, files: readonly FileRow[]) {
+  return {
+    version: release.version,
+    digest: release.tree,
+    files: files.map((row) => ({
+      file: row.file,
+      digest: row.digest,
+      size: row.size,
+      media_type: row.media_type,
+      executable: row.executable === 1,
+    })),
+  };
+}

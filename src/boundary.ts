@@ -1,0 +1,78 @@
+import type { Context, MiddlewareHandler } from "hono";
+
+import { problem } from "./domain/problem.ts";
+import type { Env } from "./env.ts";
+
+/**
+ * What every request passes before a door: the Host must be ours (DNS rebinding), a browser's Origin must be allowed,
+ * and every response leaves with a Cache-Control, because a cache in front would otherwise keep what has none.
+ */
+const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+const allowedHeaders =
+  "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, " +
+  "idempotency-key";
+const exposedHeaders = "www-authenticate, mcp-session-id, mcp-protocol-version, location, retry-after";
+const preflightSeconds = 600;
+
+export const secureHeaders: MiddlewareHandler = async (context, next) => {
+  await next();
+  const { headers } = context.res;
+  if (!context.get("optsIntoCaching")) headers.set("cache-control", "no-store");
+  headers.set("x-content-type-options", "nosniff");
+  headers.append("vary", "authorization, origin");
+};
+
+/** @throws Problem `host_refused` */
+export const checkHost: MiddlewareHandler<{ Bindings: Env }> = async (context, next) => {
+  const host = new URL(context.req.url).host;
+  if (!isOurHost(host, context.env))
+    throw problem("host_refused", `This server does not answer for the host "${host}"`);
+  await next();
+};
+
+/** CORS for the MCP addresses and the API: allowed origins are echoed, never `*`, never with credentials. */
+export const checkOrigin: MiddlewareHandler<{ Bindings: Env }> = async (context, next) => {
+  const origin = context.req.header("origin");
+  if (origin === undefined) return next();
+  if (!isAllowedOrigin(origin, context.env)) {
+    throw problem("origin_refused", `The origin "${origin}" is not allowed; an operator adds it to ALLOWED_ORIGINS`);
+  }
+  if (context.req.method === "OPTIONS" && context.req.header("access-control-request-method") !== undefined) {
+    return preflight(context, origin);
+  }
+  await next();
+  context.res.headers.set("access-control-allow-origin", origin);
+  context.res.headers.set("access-control-expose-headers", exposedHeaders);
+};
+
+/** The origin that links and metadata name: the configured one, else the one of this (loopback) request. */
+export function originOf(request: Request, env: Env): string {
+  return env.PUBLIC_ORIGIN ? new URL(env.PUBLIC_ORIGIN).origin : new URL(request.url).origin;
+}
+
+function preflight(context: Context, origin: string): Response {
+  return context.body(null, 204, {
+    "access-control-allow-origin": origin,
+    "access-control-allow-methods": "GET, HEAD, POST, PUT, PATCH, DELETE",
+    "access-control-allow-headers": allowedHeaders,
+    "access-control-max-age": String(preflightSeconds),
+  });
+}
+
+function isOurHost(host: string, env: Env): boolean {
+  if (env.PUBLIC_ORIGIN) return host === new URL(env.PUBLIC_ORIGIN).host;
+  return loopbackHosts.has(hostnameOf(host));
+}
+
+function isAllowedOrigin(origin: string, env: Env): boolean {
+  const url = URL.canParse(origin) ? new URL(origin) : undefined;
+  if (url === undefined || url.origin !== origin) return false;
+  if (loopbackHosts.has(url.hostname)) return true;
+  if (env.PUBLIC_ORIGIN && origin === new URL(env.PUBLIC_ORIGIN).origin) return true;
+  return (env.ALLOWED_ORIGINS ?? "").split(/\s+/).includes(origin);
+}
+
+function hostnameOf(host: string): string {
+  return host.replace(/:\d+$/, "");
+}

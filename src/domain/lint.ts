@@ -1,0 +1,119 @@
+import type { SkillFile } from "./entry.ts";
+import type { Finding, Severity } from "./finding.ts";
+import { readSkillMd } from "./frontmatter.ts";
+import { findingTable } from "./lint-table.ts";
+import { adviseSkillMdBytes, adviseSkillMdLines, maxFindings, maxSkillMdBytes } from "./limits.ts";
+import type { SkillPath } from "./names.ts";
+import { checkFiles, findSkillMd } from "./lint/file-rules.ts";
+import type { FileRemark } from "./lint/file-rules.ts";
+import { checkFields } from "./lint/frontmatter-rules.ts";
+import { checkInvisible } from "./lint/invisible-rules.ts";
+import { checkLinks } from "./lint/link-rules.ts";
+import { Remarks } from "./lint/remark.ts";
+import { skillMd } from "./uri.ts";
+
+export interface LintInput {
+  path: SkillPath;
+  /** The uploaded folder's own name, where the upload had one. */
+  folder?: string | undefined;
+  files: readonly SkillFile[];
+  /** What the official SDK said against the release (entry.ts); empty when it accepts it. */
+  refusals: readonly string[];
+  /** The request takes responsibility for files that look like secrets: they are warnings then. */
+  allowSecrets?: boolean | undefined;
+}
+
+/**
+ * Every finding about a release, in the order of file, line and column; at most `maxFindings`, the gravest kept.
+ * Where the SDK refuses, at least one of them is an error: its own sentence, if no rule here knows better.
+ */
+export function lintRelease(input: LintInput): Finding[] {
+  const main = findSkillMd(input.files);
+  const remarks = new Remarks();
+  const file = main.file?.path ?? skillMd;
+  if (main.file !== undefined) scan(main.file, input, remarks);
+  const all: Finding[] = [
+    ...main.remarks.map(toFinding),
+    ...remarks.kept.map((remark) => toFinding({ ...remark, file })),
+    ...checkFiles(input.files, input.allowSecrets === true).map(toFinding),
+  ];
+  const isExplained = all.some(({ code, severity }) => severity === "error" && isOfSdk(code));
+  if (!isExplained) all.push(...input.refusals.map((refusal) => toFinding(refused(refusal, file))));
+  return select(all, remarks.leftOut);
+}
+
+function scan(file: SkillFile, input: LintInput, remarks: Remarks): void {
+  const size = file.bytes.length;
+  if (size > maxSkillMdBytes) {
+    const message = `SKILL.md has ${size} bytes; hosts load at most ${maxSkillMdBytes}. It was not read any further.`;
+    const fix = "Move parts of it into files of their own, which agents read when they need them.";
+    remarks.add({ code: "skill_md_too_large", line: null, column: null, message, fix });
+    return;
+  }
+  if (size > adviseSkillMdBytes) {
+    const message = `SKILL.md has ${size} bytes; ChatGPT imports at most ${adviseSkillMdBytes}.`;
+    const fix = "Move parts of it into files of their own.";
+    remarks.add({ code: "skill_md_large", line: null, column: null, message, fix });
+  }
+  const skill = readSkillMd(file.bytes, remarks);
+  const { path, folder, files } = input;
+  checkFields({ skill, path, folder, remarks, told: new Set() });
+  checkInvisible(skill, remarks);
+  const paths = files.map((one) => one.path);
+  checkLinks(skill, paths, remarks);
+  const lines = skill.lines.at(-1) === "" ? skill.lines.length - 1 : skill.lines.length;
+  if (lines > adviseSkillMdLines) {
+    const message = `SKILL.md has ${lines} lines; Agent Skills recommends at most ${adviseSkillMdLines}.`;
+    const fix = "Move details into files of their own, which agents read when they need them.";
+    remarks.add({ code: "skill_md_long", line: null, column: null, message, fix });
+  }
+}
+
+/** The SDK's own sentence, for what no rule of ours explains. */
+function refused(refusal: string, file: string): FileRemark {
+  const line = /\bline (\d{1,9}):/.exec(refusal)?.[1];
+  const message = `The official SDK refuses this skill: ${refusal}.`;
+  const fix = "Mend what the sentence names; every client of the SDK would refuse the skill as well.";
+  return {
+    code: "frontmatter_refused",
+    file,
+    line: line === undefined ? null : Number(line),
+    column: null,
+    message,
+    fix,
+  };
+}
+
+const isOfSdk = (code: string) =>
+  Object.hasOwn(findingTable, code) && (findingTable[code as "bom"].by as string) === "sdk";
+
+function toFinding({ fixed, severity, ...remark }: FileRemark): Finding {
+  const told = { ...remark, severity: severity ?? findingTable[remark.code].severity };
+  return fixed === undefined ? told : { ...told, fixed };
+}
+
+const gravity: Record<Severity, number> = { error: 0, warning: 1, notice: 2 };
+
+/** `uncounted`: findings that were left out before, for there were too many of their kind. */
+function select(all: Finding[], uncounted: number): Finding[] {
+  if (all.length + uncounted <= maxFindings) return all.sort(byPlace);
+  // An error must never be pushed out by warnings that stand above it.
+  const gravest = all.sort((a, b) => gravity[a.severity] - gravity[b.severity] || byPlace(a, b));
+  const kept = gravest.slice(0, maxFindings - 1).sort(byPlace);
+  const count = all.length + uncounted - kept.length;
+  const message = `${count} more findings are not shown.`;
+  const more = {
+    code: "more_findings",
+    file: "",
+    line: null,
+    column: null,
+    message,
+    fix: "Mend these and try again.",
+  } as const;
+  return [...kept, toFinding(more)];
+}
+
+function byPlace(a: Finding, b: Finding): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0) || (a.code < b.code ? -1 : 1);
+}

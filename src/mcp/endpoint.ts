@@ -1,0 +1,135 @@
+import {
+  createMcpHandler,
+  isJsonContentType,
+  isLegacyRequest,
+  readRequestBody,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+
+import { admitReader, readCredential, viewerOf } from "../auth/credential.ts";
+import { maxMcpRequestBytes } from "../domain/limits.ts";
+import { isNamespace } from "../domain/names.ts";
+import { Problem, problem } from "../domain/problem.ts";
+import type { Blobs } from "../storage/blobs.ts";
+import { Catalog } from "../storage/catalog.ts";
+import { errorResponse, problemResponse, withoutNullId } from "./errors.ts";
+import { writeInstructions } from "./instructions.ts";
+import { buildServer } from "./server.ts";
+import type { Visit } from "./visit.ts";
+
+/**
+ * One MCP address (Streamable HTTP): who asks, whether the address may be seen, which era. The order is that of
+ * protocol.md 1.4: rights before JSON-RPC, then content type, size, JSON, shape and era, then dispatch.
+ *
+ * The gate rides with the first question a handler asks, so a plain read costs one D1 call. Where no handler asked,
+ * it runs by itself, and where it refuses, the refusal replaces whatever answer was prepared: private and unknown
+ * addresses thus answer every request alike.
+ */
+export interface McpBindings {
+  db: D1Database;
+  blobs: Blobs;
+  adminToken: string | undefined;
+}
+
+export async function serveMcp(request: Request, name: string | undefined, bindings: McpBindings): Promise<Response> {
+  let visit: Visit;
+  try {
+    visit = await openVisit(request, name, bindings);
+  } catch (error) {
+    if (error instanceof Problem) return problemResponse(error);
+    throw error;
+  }
+  const answer = await respond(request, visit);
+  try {
+    await visit.catalog.gate();
+    return answer;
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    await answer.body?.cancel();
+    return problemResponse(error);
+  }
+}
+
+async function openVisit(request: Request, name: string | undefined, bindings: McpBindings): Promise<Visit> {
+  const credential = await readCredential(request.headers, bindings.adminToken);
+  // A name that no namespace can have is looked up all the same, as a name that none has.
+  const isAbsent = name !== undefined && !isNamespace(name);
+  const namespace = name !== undefined && isNamespace(name) ? name : undefined;
+  const admit = admitReader(credential, { namespace, isAbsent });
+  const url = new URL(request.url);
+  return {
+    address: { namespace, serverName: `${url.host}${url.pathname}` },
+    catalog: new Catalog(bindings.db, viewerOf(credential, Date.now()), namespace, admit),
+    blobs: bindings.blobs,
+    isModern: false,
+    isAnonymous: credential.kind === "none",
+  };
+}
+
+async function respond(request: Request, visit: Visit): Promise<Response> {
+  try {
+    if (request.method !== "POST") throw problem("method_not_allowed", "Send POST", { headers: { allow: "POST" } });
+    return await dispatch(request, visit, await readMessage(request));
+  } catch (error) {
+    if (error instanceof Problem) return problemResponse(error);
+    throw error;
+  }
+}
+
+async function readMessage(request: Request): Promise<unknown> {
+  if (!isJsonContentType(request.headers.get("content-type"))) {
+    throw problem("unsupported_media_type", "Content-Type must be application/json");
+  }
+  const body = await readRequestBody(request, maxMcpRequestBytes);
+  if (body.tooLarge) throw problem("too_large", `A request may have at most ${maxMcpRequestBytes} bytes`);
+  try {
+    return JSON.parse(body.text);
+  } catch {
+    throw problem("parse_error", "The body is not valid JSON");
+  }
+}
+
+async function dispatch(request: Request, visit: Visit, message: unknown): Promise<Response> {
+  const instructions = needsInstructions(message) ? await writeInstructions(visit) : undefined;
+  if (await isLegacyRequest(request, message)) return serveLegacy(request, visit, message, instructions);
+  const modern = { ...visit, isModern: true };
+  const handler = createMcpHandler(() => buildServer(modern, instructions), { legacy: "reject" });
+  const response = await withoutNullId(await handler.fetch(request, { parsedBody: message }));
+  return isListen(message) && response.ok ? refuseListen(response, message) : response;
+}
+
+/** 2025-era requests without a session: each POST stands alone and is answered as plain JSON. */
+async function serveLegacy(
+  request: Request,
+  visit: Visit,
+  parsedBody: unknown,
+  instructions: string | undefined,
+): Promise<Response> {
+  const transport = new WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: undefined,
+    enableJsonResponse: true,
+  });
+  const server = buildServer(visit, instructions);
+  await server.connect(transport);
+  try {
+    return await transport.handleRequest(request, { parsedBody });
+  } finally {
+    await server.close();
+  }
+}
+
+/** Only the two handshakes carry instructions, so only they pay for the question behind them. */
+function needsInstructions(message: unknown): boolean {
+  const method = (message as { method?: unknown } | null)?.method;
+  return method === "initialize" || method === "server/discover";
+}
+
+function isListen(message: unknown): message is { id: string | number } {
+  return (message as { method?: unknown } | null)?.method === "subscriptions/listen";
+}
+
+/** The SDK answers every valid listen; until something can be delivered, the method is one that we do not have. */
+async function refuseListen(response: Response, message: { id: string | number }): Promise<Response> {
+  await response.body?.cancel();
+  return errorResponse(404, { code: -32601, message: "Method not found" }, message.id);
+}

@@ -1,0 +1,68 @@
+import { decodeLossless } from "../domain/media-type.ts";
+import { maxPageEntries, pinnedReadTtlMs } from "../domain/limits.ts";
+import { problem } from "../domain/problem.ts";
+import { movingUri, parseSkillUri, skillScheme } from "../domain/uri.ts";
+import type { SkillUri } from "../domain/uri.ts";
+import type { FileRow } from "../storage/catalog.ts";
+import { listPage } from "./skills.ts";
+import { freshness } from "./visit.ts";
+import type { Visit } from "./visit.ts";
+
+/** The ordinary resources: what hosts without the Skills extension see of the same catalogue. */
+
+/** `resources/list`: the SKILL.md of each listed skill. Other files are found through it, not listed. */
+export async function listResources(visit: Visit, cursor: string | undefined) {
+  const { items, nextCursor } = await listPage(visit, "resources", cursor, (namespace, after) =>
+    visit.catalog.listSkills(namespace, after, maxPageEntries),
+  );
+  const resources = items.map((row) => ({
+    uri: movingUri(row.namespace, row.path),
+    name: row.name,
+    description: row.description,
+    mimeType: "text/markdown",
+    size: row.skill_md_bytes,
+    annotations: { audience: ["assistant" as const] },
+  }));
+  return { resources, ...nextCursor, ...freshness(visit) };
+}
+
+/** `resources/templates/list`: `{+path}`, since `{path}` would not match a file in a folder. */
+export function listTemplates(visit: Visit) {
+  const { namespace } = visit.address;
+  const template = {
+    uriTemplate: namespace === undefined ? `${skillScheme}{+path}` : `${skillScheme}${namespace}/{+path}`,
+    name: "skill-file",
+    title: "A file of a skill",
+    description:
+      namespace === undefined
+        ? "Path: {namespace}/{skill}/{file}, or {namespace}/@{version}/{skill}/{file} for bytes that never change"
+        : "Path: {skill}/{file}, or @{version}/{skill}/{file} for bytes that never change",
+  };
+  return { resourceTemplates: [template], ...freshness(visit) };
+}
+
+/** `resources/read`: one file, exactly one content, bytes as they were published. */
+export async function readResource(visit: Visit, uri: string) {
+  const parsed = parseSkillUri(uri);
+  const file = parsed === undefined ? undefined : await visit.catalog.findFile(parsed);
+  if (parsed === undefined || file === undefined) throw problem("not_found", `No resource is served at ${uri}`);
+  return { contents: [await readContents(visit, uri, file)], ...freshness(visit, readTtlMs(parsed)) };
+}
+
+/** Text where the bytes survive the way to text and back, standard base64 otherwise. */
+export async function readContents(visit: Visit, uri: string, file: FileRow) {
+  const bytes = await visit.blobs.read(file.digest);
+  const text = decodeLossless(bytes);
+  const facts = { uri, mimeType: file.media_type };
+  return text === undefined ? { ...facts, blob: toBase64(bytes) } : { ...facts, text };
+}
+
+/** The bytes behind a pinned address never change, so a client may keep them for a day. */
+function readTtlMs(uri: SkillUri): number | undefined {
+  return uri.kind === "pinned" ? pinnedReadTtlMs : undefined;
+}
+
+/** Native, and five times as fast as building a binary string; the type library does not know it yet. */
+function toBase64(bytes: Uint8Array): string {
+  return (bytes as Uint8Array & { toBase64(): string }).toBase64();
+}

@@ -1,0 +1,79 @@
+import { formatCursor, isLastMcpPage, parseCursor } from "../domain/cursor.ts";
+import { maxPageEntries } from "../domain/limits.ts";
+import type { Namespace } from "../domain/names.ts";
+import { problem } from "../domain/problem.ts";
+import { encodeSegment, parseSkillUri } from "../domain/uri.ts";
+import type { Page } from "../storage/catalog.ts";
+import { freshness, listedNamespace, listName } from "./visit.ts";
+import type { Visit } from "./visit.ts";
+
+/**
+ * The methods of the Skills extension (io.modelcontextprotocol/skills, SEP-2640) over the catalogue. Entries were
+ * built and checked by the official SDK at publish and are served as stored.
+ */
+
+/** `skills/list`: pages of entries in path order; the root address shows one page of unique names. */
+export async function listSkills(visit: Visit, cursor: string | undefined) {
+  const { items, nextCursor } = await listPage(visit, "skills", cursor, (namespace, after) =>
+    visit.catalog.listEntries(namespace, after, maxPageEntries),
+  );
+  const skills = items.map((row) => JSON.parse(row.entry) as Record<string, unknown>);
+  return { skills, ...nextCursor, ...freshness(visit) };
+}
+
+/** `skills/get`: the entry under exactly the address that was asked for, listed or not. */
+export async function getSkill(visit: Visit, uri: string) {
+  const parsed = parseSkillUri(uri);
+  const found = parsed === undefined ? undefined : await visit.catalog.findEntry(parsed);
+  if (found === undefined) throw problem("not_found", `No skill is served at ${uri}`);
+  return { skill: JSON.parse(found.entry) as Record<string, unknown>, ...freshness(visit) };
+}
+
+/** `resources/directory/read`: the direct children of a skill's directory. A skill's files fit one page. */
+export async function readDirectory(visit: Visit, uri: string, cursor: string | undefined) {
+  if (cursor !== undefined) parseCursor(listName(visit.address, `directory ${uri}`), cursor);
+  const parsed = parseSkillUri(uri);
+  const files = parsed === undefined ? [] : await visit.catalog.listDirectory(parsed);
+  if (parsed === undefined || files.length === 0) throw problem("not_found", `${uri} is not a directory of a skill`);
+  const below = depthBelowSkill(parsed, files[0]!.path);
+  const children = new Map<string, Record<string, unknown>>();
+  for (const file of files) {
+    const rest = file.file.split("/").slice(below);
+    const child = `${uri}/${encodeSegment(rest[0]!)}`;
+    const isFile = rest.length === 1;
+    const kind = isFile ? { mimeType: file.media_type, size: file.size } : { mimeType: "inode/directory" };
+    children.set(child, { uri: child, name: rest[0]!, ...kind });
+  }
+  const resources = [...children.values()].sort((a, b) => ((a["uri"] as string) < (b["uri"] as string) ? -1 : 1));
+  return { resources, ...freshness(visit) };
+}
+
+/** How many segments of a file's path the directory itself takes. */
+function depthBelowSkill(uri: NonNullable<ReturnType<typeof parseSkillUri>>, path: string): number {
+  if (uri.kind === "pinned") return uri.file === "" ? 0 : uri.file.split("/").length;
+  return uri.segments.length - path.split("/").length;
+}
+
+/**
+ * One page of a list in path order. The last page that clients read carries no cursor although more may exist:
+ * a partial list is legal, an error in the client is not.
+ */
+export async function listPage<Row extends { path: string; name: string }>(
+  visit: Visit,
+  list: string,
+  cursor: string | undefined,
+  read: (namespace: Namespace, after: string) => Promise<Page<Row>>,
+): Promise<{ items: Row[]; nextCursor: { nextCursor?: string } }> {
+  const name = listName(visit.address, list);
+  const position = cursor === undefined ? { page: 0, key: "" } : parseCursor(name, cursor);
+  const page = await read(listedNamespace(visit.address), position.key);
+  if (visit.address.namespace === undefined) return { items: withUniqueNames(page.items), nextCursor: {} };
+  if (!page.hasMore || isLastMcpPage(position.page)) return { items: page.items, nextCursor: {} };
+  const next = formatCursor(name, { page: position.page + 1, key: page.items.at(-1)!.path });
+  return { items: page.items, nextCursor: { nextCursor: next } };
+}
+
+function withUniqueNames<Row extends { name: string }>(rows: readonly Row[]): Row[] {
+  const seen = new Set<string>();
+  return rows.filter((row) => !seen.has(row.name) && seen.add(row.name));
+}

@@ -1,0 +1,49 @@
+import { movingTtlMs, privateTtlMs } from "../domain/limits.ts";
+import type { Namespace } from "../domain/names.ts";
+import type { Blobs } from "../storage/blobs.ts";
+import type { Catalog } from "../storage/catalog.ts";
+
+/** The namespace whose skills the root address lists, until collections exist. */
+export const featuredNamespace = "registry" as Namespace;
+
+/** An MCP address: one namespace, or the whole registry. */
+export interface Address {
+  /** Undefined at `/mcp`. */
+  namespace: Namespace | undefined;
+  /** `localhost:8787/mcp/acme`: unique per address, because clients share cached reads between equal server names. */
+  serverName: string;
+}
+
+/** One request at one address: what every handler of this door works with. */
+export interface Visit {
+  address: Address;
+  catalog: Catalog;
+  blobs: Blobs;
+  /** 2026-07-28 results carry freshness; 2025-era results must not. */
+  isModern: boolean;
+  /** Whether the request came without a token, so that its answer is the same for everybody. */
+  isAnonymous: boolean;
+}
+
+export interface Freshness {
+  ttlMs?: number;
+  cacheScope?: "public" | "private";
+}
+
+/** How long and by whom an answer may be kept (base spec, "Caching"); nothing behind a token is ever public. */
+export function freshness(visit: Visit, ttlMs: number = movingTtlMs): Freshness {
+  if (!visit.isModern) return {};
+  return visit.isAnonymous
+    ? { ttlMs, cacheScope: "public" }
+    : { ttlMs: Math.min(ttlMs, privateTtlMs), cacheScope: "private" };
+}
+
+/** The namespace that lists at this address show. */
+export function listedNamespace(address: Address): Namespace {
+  return address.namespace ?? featuredNamespace;
+}
+
+/** What a cursor of this list is bound to, so that it is refused at any other list or address. */
+export function listName(address: Address, list: string): string {
+  return `${list}:${address.namespace ?? ""}`;
+}

@@ -1,0 +1,44 @@
+import { hexOf } from "../domain/digest.ts";
+import type { Digest } from "../domain/digest.ts";
+
+/**
+ * Bytes by digest, in R2. Stored once for all tenants, and therefore never handed out by digest alone: every read
+ * comes from a row of a release that the caller may read. The only place that knows an R2 key.
+ */
+export class Blobs {
+  readonly #bucket: R2Bucket;
+
+  constructor(bucket: R2Bucket) {
+    this.#bucket = bucket;
+  }
+
+  /** R2 checks the bytes against the digest while it writes. Bytes already there are left as they are. */
+  async put(digest: Digest, bytes: Uint8Array): Promise<void> {
+    await this.#bucket.put(keyOf(digest), bytes, {
+      sha256: hexOf(digest),
+      onlyIf: { etagDoesNotMatch: "*" },
+      httpMetadata: { contentType: "application/octet-stream" },
+    });
+  }
+
+  /** @throws when a listed blob is missing: that is a broken promise of ours, not a caller's mistake. */
+  async read(digest: Digest): Promise<Uint8Array> {
+    return new Uint8Array(await (await this.#find(digest)).arrayBuffer());
+  }
+
+  /** The bytes as they arrive, with their length; for downloads, which never need to be in memory at once. */
+  async open(digest: Digest): Promise<{ body: ReadableStream; size: number }> {
+    const object = await this.#find(digest);
+    return { body: object.body, size: object.size };
+  }
+
+  async #find(digest: Digest): Promise<R2ObjectBody> {
+    const object = await this.#bucket.get(keyOf(digest));
+    if (object === null) throw new Error(`blob ${digest} is listed but not stored`);
+    return object;
+  }
+}
+
+function keyOf(digest: Digest): string {
+  return `blobs/sha256/${hexOf(digest)}`;
+}

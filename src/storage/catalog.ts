@@ -1,0 +1,182 @@
+import type { Digest } from "../domain/digest.ts";
+import { maxPageBytes } from "../domain/limits.ts";
+import type { Namespace, SkillPath } from "../domain/names.ts";
+import type { SkillVisibility } from "../domain/principal.ts";
+import { problem } from "../domain/problem.ts";
+import { candidates, skillMd } from "../domain/uri.ts";
+import type { SkillUri } from "../domain/uri.ts";
+import type { Version } from "../domain/version.ts";
+import * as sql from "./catalog-sql.ts";
+import { gateStatement, readGate, viewerParameters } from "./viewer.ts";
+import type { Gate, Viewer } from "./viewer.ts";
+
+/**
+ * Reading. A catalog is one request's look at one address: a namespace, or (`scope` undefined) everything public.
+ * Each question is one D1 round trip; the first also fetches the gate and has `admit` refuse before any row is used.
+ */
+export class Catalog {
+  readonly #db: D1Database;
+  readonly #viewer: Viewer;
+  readonly #scope: Namespace | undefined;
+  readonly #admit: (gate: Gate) => void;
+  #gate: Promise<Gate> | undefined;
+
+  constructor(db: D1Database, viewer: Viewer, scope: Namespace | undefined, admit: (gate: Gate) => void) {
+    this.#db = db;
+    this.#viewer = viewer;
+    this.#scope = scope;
+    this.#admit = admit;
+  }
+
+  /** The namespace of the address and the caller's token. @throws Problem when `admit` refuses. */
+  gate(): Promise<Gate> {
+    this.#gate ??= this.#db
+      .batch([gateStatement(this.#db, this.#viewer, this.#scope)])
+      .then(([result]) => this.#admitted(result!));
+    return this.#gate;
+  }
+
+  /** Entries in path order, as finished JSON. A page ends at `limit` entries or `maxPageBytes`. */
+  async listEntries(namespace: Namespace, after: string, limit: number): Promise<Page<sql.EntryRow>> {
+    const rows = await this.#ask<sql.EntryRow & { found: number }>(
+      sql.listEntries,
+      namespace,
+      after,
+      limit + 1,
+      maxPageBytes,
+      limit,
+    );
+    return { items: rows, hasMore: rows.length > 0 && rows[0]!.found > rows.length };
+  }
+
+  /** Current releases in path order without their entries: what resource lists, prompts and the API show. */
+  async listSkills(namespace: Namespace, after: string, limit: number): Promise<Page<sql.SkillRow>> {
+    const rows = await this.#ask<sql.SkillRow>(sql.listSkills, namespace, after, limit + 1);
+    return { items: rows.slice(0, limit), hasMore: rows.length > limit };
+  }
+
+  /** The entry of the skill whose SKILL.md has this address, in the spelling of the address. */
+  async findEntry(uri: SkillUri): Promise<{ entry: string } | undefined> {
+    const key = skillKey(uri);
+    if (key === undefined || !this.#covers(uri.namespace)) return this.#nothing();
+    const [row] = await this.#ask<{ entry: string }>(sql.findEntry, uri.namespace, key.path, key.version);
+    return row;
+  }
+
+  /** One file of a readable release. */
+  async findFile(uri: SkillUri): Promise<sql.FileRow | undefined> {
+    if (!this.#covers(uri.namespace)) return this.#nothing();
+    const rows = await this.#ask<sql.FileRow>(sql.findFile, uri.namespace, fileKeys(uri));
+    return rows[0];
+  }
+
+  /** The files below a directory of a readable release; empty when there is no such directory. */
+  async listDirectory(uri: SkillUri): Promise<sql.DirectoryRow[]> {
+    if (!this.#covers(uri.namespace)) return (await this.#nothing()) ?? [];
+    return this.#ask<sql.DirectoryRow>(sql.listDirectory, uri.namespace, fileKeys(uri));
+  }
+
+  /** A release with its whole manifest. `version` undefined: the current one. */
+  async findRelease(
+    namespace: Namespace,
+    path: SkillPath,
+    version: Version | undefined,
+  ): Promise<{ release: sql.ReleaseRow & { entry: string }; files: sql.FileRow[] } | undefined> {
+    if (!this.#covers(namespace)) return this.#nothing();
+    const [releases, files] = await this.#askAll([sql.findRelease, sql.listFiles], [namespace, path, version ?? null]);
+    const release = releases![0] as (sql.ReleaseRow & { entry: string }) | undefined;
+    return release === undefined ? undefined : { release, files: files as sql.FileRow[] };
+  }
+
+  /** A skill whether or not it has a current release. */
+  async findSkill(namespace: Namespace, path: SkillPath): Promise<sql.SkillStateRow | undefined> {
+    const [row] = await this.#ask<sql.SkillStateRow>(sql.findSkill, namespace, path);
+    return row;
+  }
+
+  /** Releases of a skill, newest first; `before` is the id of the last one seen. */
+  async listReleases(
+    namespace: Namespace,
+    path: SkillPath,
+    before: number,
+    limit: number,
+  ): Promise<Page<sql.ReleaseRow>> {
+    const rows = await this.#ask<sql.ReleaseRow>(sql.listReleases, namespace, path, before, limit + 1);
+    return { items: rows.slice(0, limit), hasMore: rows.length > limit };
+  }
+
+  /** Skills that hold any of the terms, best first. The simple ranking: see `sql.search`. */
+  async search(terms: readonly string[], limit: number): Promise<sql.SearchRow[]> {
+    return this.#ask<sql.SearchRow>(sql.search, this.#scope ?? null, JSON.stringify(terms), limit);
+  }
+
+  /** An address serves its own namespace; the root address serves every one. */
+  #covers(namespace: Namespace): boolean {
+    return this.#scope === undefined || this.#scope === namespace;
+  }
+
+  /** What is outside the address costs the same round trip as what is inside and absent. */
+  async #nothing(): Promise<undefined> {
+    await this.gate();
+    return undefined;
+  }
+
+  async #ask<Row>(statement: string, ...parameters: sql.Parameter[]): Promise<Row[]> {
+    const [rows] = await this.#askAll([statement], parameters);
+    return rows as Row[];
+  }
+
+  async #askAll(statements: readonly string[], parameters: sql.Parameter[]): Promise<unknown[][]> {
+    const bound = [...viewerParameters(this.#viewer), ...parameters];
+    const questions = statements.map((statement) => this.#db.prepare(statement).bind(...bound));
+    if (this.#gate !== undefined) {
+      await this.#gate;
+      return (await this.#db.batch(questions)).map((result) => result.results);
+    }
+    const answers = this.#db.batch([gateStatement(this.#db, this.#viewer, this.#scope), ...questions]);
+    this.#gate = answers.then(([result]) => this.#admitted(result!));
+    await this.#gate;
+    return (await answers).slice(1).map((result) => result.results);
+  }
+
+  #admitted(result: D1Result<unknown>): Gate {
+    const gate = readGate(result);
+    this.#admit(gate);
+    return gate;
+  }
+}
+
+export interface Page<Item> {
+  items: Item[];
+  hasMore: boolean;
+}
+
+/** The rows of a release know their blobs by digest only; this is what a door needs to serve one. */
+export interface FileFacts {
+  file: string;
+  digest: Digest;
+  size: number;
+  media_type: string;
+}
+
+export type { DirectoryRow, EntryRow, FileRow, ReleaseRow, SearchRow, SkillRow, SkillStateRow } from "./catalog-sql.ts";
+export type { SkillVisibility };
+
+/** A SKILL.md address names its skill exactly; any other file or directory is none. */
+function skillKey(uri: SkillUri): { path: SkillPath; version: Version | null } | undefined {
+  if (uri.kind === "pinned") return uri.file === skillMd ? { path: uri.path, version: uri.version } : undefined;
+  const match = candidates(uri.segments).find((candidate) => candidate.file === skillMd);
+  return match === undefined ? undefined : { path: match.path, version: null };
+}
+
+/** Every (path, version, file) that the address could mean, as JSON for one query. */
+function fileKeys(uri: SkillUri): string {
+  if (uri.kind === "pinned") return JSON.stringify([{ path: uri.path, version: uri.version, file: uri.file }]);
+  return JSON.stringify(candidates(uri.segments).map((candidate) => ({ ...candidate, version: null })));
+}
+
+/** @throws Problem `not_found`, the one answer for what is absent and for what may not be read. */
+export function orNotFound<Value>(value: Value | undefined, what: string): Value {
+  if (value === undefined) throw problem("not_found", `${what} is not here`);
+  return value;
+}

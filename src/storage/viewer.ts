@@ -1,0 +1,68 @@
+import type { Namespace } from "../domain/names.ts";
+import type { NamespaceVisibility, Role } from "../domain/principal.ts";
+
+/**
+ * Who looks, as SQL. Rights are part of every WHERE clause, never a filter after the fetch, and the rows that prove
+ * them (namespace, token) come back in the same batch as the answer, so that asking costs no second round trip.
+ */
+export interface Viewer {
+  /** The operator reads everything. */
+  everything: boolean;
+  tokenId: string | null;
+  tokenHash: string | null;
+  /** Milliseconds since 1970; tokens expire against it. */
+  now: number;
+}
+
+/** What the database knows of the address and of the token that came with the request. */
+export interface Gate {
+  namespace: { name: Namespace; title: string; visibility: NamespaceVisibility; revision: number } | undefined;
+  token: { id: string; namespace: Namespace; role: Role } | undefined;
+}
+
+/** The first four parameters of every statement that looks; `viewer` is one row. */
+export const viewerSql = `viewer (everything, namespace) AS (
+  SELECT ?1, (SELECT namespace FROM tokens WHERE id = ?2 AND secret_hash = ?3 AND revoked_at IS NULL AND expires_at > ?4)
+)`;
+
+export function viewerParameters(viewer: Viewer): [number, string | null, string | null, number] {
+  return [viewer.everything ? 1 : 0, viewer.tokenId, viewer.tokenHash, viewer.now];
+}
+
+/** True for rows (namespace `n`, skill `s`, viewer `v`) that the viewer may read, whether or not a list shows them. */
+export const readableSql = `(v.everything OR v.namespace = n.name OR (n.visibility = 'public' AND s.visibility <> 'private'))`;
+
+/** True for rows that lists, search and prompts show to the viewer. */
+export const listedSql = `(s.visibility <> 'unlisted' AND ${readableSql})`;
+
+const gateSql = `
+WITH ${viewerSql}
+SELECT n.name, n.title, n.visibility, n.revision, t.id AS token_id, t.namespace AS token_namespace, t.role
+FROM viewer v
+LEFT JOIN namespaces n ON n.name = ?5
+LEFT JOIN tokens t ON t.id = ?2 AND v.namespace IS NOT NULL`;
+
+interface GateRow {
+  name: Namespace | null;
+  title: string;
+  visibility: NamespaceVisibility;
+  revision: number;
+  token_id: string | null;
+  token_namespace: Namespace;
+  role: Role;
+}
+
+export function gateStatement(db: D1Database, viewer: Viewer, namespace: Namespace | undefined): D1PreparedStatement {
+  return db.prepare(gateSql).bind(...viewerParameters(viewer), namespace ?? null);
+}
+
+export function readGate(result: D1Result<unknown>): Gate {
+  const row = result.results[0] as GateRow;
+  return {
+    namespace:
+      row.name === null
+        ? undefined
+        : { name: row.name, title: row.title, visibility: row.visibility, revision: row.revision },
+    token: row.token_id === null ? undefined : { id: row.token_id, namespace: row.token_namespace, role: row.role },
+  };
+}
