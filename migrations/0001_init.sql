@@ -17,7 +17,7 @@ CREATE TABLE skills (
   path        TEXT NOT NULL,
   visibility  TEXT NOT NULL CHECK (visibility IN ('public', 'unlisted', 'private')),
   current     TEXT,
-  -- Name, path and description of the current release, folded to lower case, for the simple search.
+  -- The words of the current release's name and description, a space before each, for the simple search.
   search_text TEXT NOT NULL DEFAULT '',
   created_at  INTEGER NOT NULL,
   updated_at  INTEGER NOT NULL,

@@ -58,7 +58,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     "dev",
     ...config,
     ...flags,
-    ...["--persist-to", options.stateDirectory, "--show-interactive-dev-session=false", "--log-level", "warn"],
+    "--persist-to",
+    options.stateDirectory,
+    "--show-interactive-dev-session=false",
+    "--log-level",
+    "warn",
     ...vars,
   ]);
   const output = collect(child);

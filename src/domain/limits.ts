@@ -63,6 +63,8 @@ export const maxQueryLength = 512;
 export const maxSearchResults = 25;
 export const defaultSearchResults = 8;
 export const maxQueryTerms = 24;
+/** Below this share of the query a card is more likely to mislead than to help. */
+export const minSearchScore = 0.25;
 /** A file larger than this is not put into a tool result, where it would fill the model's context. */
 export const maxToolFileBytes = 256 * KiB;
 

@@ -12,9 +12,8 @@ import type { Visit } from "./visit.ts";
  */
 const task = { name: "task", description: "What to do with the skill, in plain words", required: false };
 
-export async function listPrompts(visit: Visit, cursor: string | undefined) {
-  // A single page, so that every cursor is a foreign one.
-  if (cursor !== undefined) throw problem("invalid_cursor", "This list has one page; ask without a cursor");
+/** `prompts/list`: one page. */
+export async function listPrompts(visit: Visit) {
   const { namespace } = visit.address;
   if (namespace === undefined) return { prompts: [], ...freshness(visit) };
   const { items } = await visit.catalog.listSkills(namespace, "", maxPrompts);

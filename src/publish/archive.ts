@@ -6,7 +6,7 @@ import { maxUploadBytes } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
 import { skillMd } from "../domain/uri.ts";
 import { readForm } from "./form.ts";
-import { gunzip } from "./inflate.ts";
+import { gunzip } from "./gzip.ts";
 import { Intake, Stop } from "./intake.ts";
 import type { Member } from "./intake.ts";
 import { readTar } from "./tar.ts";

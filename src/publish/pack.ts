@@ -3,7 +3,7 @@ import { packTar } from "modern-tar";
 
 import type { SkillFile } from "../domain/entry.ts";
 import { skillMd } from "../domain/uri.ts";
-import { crc32 } from "./inflate.ts";
+import { crc32 } from "./crc32.ts";
 
 /**
  * The way out as archives. The same files give the same bytes on every machine and at every time: SKILL.md first and

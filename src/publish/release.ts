@@ -7,7 +7,7 @@ import { maxEntryBytes } from "../domain/limits.ts";
 import { mediaTypeOf } from "../domain/media-type.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
-import { foldText } from "../domain/query.ts";
+import { searchableText } from "../domain/query.ts";
 import { movingUri } from "../domain/uri.ts";
 import type { Version } from "../domain/version.ts";
 import type { Blob, KnownRelease, NewFile } from "../storage/ledger.ts";
@@ -99,5 +99,5 @@ export function entryTexts(draft: Draft, version: Version) {
 
 export function searchTextOf(draft: Draft): string {
   const { name, description } = draft.entry.frontmatter;
-  return foldText(`${draft.path} ${name} ${description}`);
+  return searchableText(`${name} ${description}`);
 }

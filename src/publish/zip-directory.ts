@@ -1,4 +1,4 @@
-import { crc32 } from "./inflate.ts";
+import { crc32 } from "./crc32.ts";
 import { broken } from "./intake.ts";
 
 /**

@@ -1,5 +1,6 @@
 import { quote } from "../domain/file-path.ts";
-import { crc32, inflate } from "./inflate.ts";
+import { crc32 } from "./crc32.ts";
+import { Inflater } from "./inflate.ts";
 import { broken, decodeName, Stop } from "./intake.ts";
 import type { Intake, Member, Remark } from "./intake.ts";
 import { listZip } from "./zip-directory.ts";
@@ -102,10 +103,18 @@ function compressedBytes(archive: Uint8Array, entry: ZipEntry): Uint8Array {
 }
 
 function unpack({ method, size, crc }: ZipEntry, compressed: Uint8Array): Uint8Array | Remark {
+  const bytes = method === stored ? compressed.slice() : inflate(compressed, size);
+  if (!(bytes instanceof Uint8Array)) return bytes;
+  if (bytes.length !== size) return damaged(`The file unpacks to ${bytes.length} bytes; the zip declares ${size}.`);
+  return crc32(bytes) === crc ? bytes : damaged("The file's CRC-32 does not match: its bytes are damaged.");
+}
+
+function inflate(compressed: Uint8Array, size: number): Uint8Array | Remark {
   const bytes = new Uint8Array(size);
+  const inflater = new Inflater(compressed);
   let length = 0;
   try {
-    for (const chunk of method === stored ? [compressed] : inflate(compressed)) {
+    for (const chunk of inflater) {
       if (length + chunk.length > size)
         return damaged(`The file unpacks to more than the ${size} bytes that the zip declares.`);
       bytes.set(chunk, length);
@@ -115,8 +124,8 @@ function unpack({ method, size, crc }: ZipEntry, compressed: Uint8Array): Uint8A
     if (!(error instanceof Stop)) throw error;
     return damaged(error.message);
   }
-  if (length < size) return damaged(`The file unpacks to ${length} bytes; the zip declares ${size}.`);
-  return crc32(bytes) === crc ? bytes : damaged("The file's CRC-32 does not match: its bytes are damaged.");
+  if (inflater.at !== compressed.length) return damaged("The file's compressed data ends before its entry does.");
+  return bytes.subarray(0, length);
 }
 
 function damaged(message: string): Remark {

@@ -2,18 +2,17 @@ import type { Digest } from "../domain/digest.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/principal.ts";
 import type { Version } from "../domain/version.ts";
-import { listedSql, readableSql, viewerSql } from "./viewer.ts";
+import { listedAnywhereSql, listedSql, readableSql, sightSql, viewerSql } from "./viewer.ts";
 
 /**
  * The questions of the catalogue, each beside the row it returns. Parameters 1 to 4 are the viewer (viewer.ts); a
- * statement's own begin at 5, always with the namespace. Lists walk a key, never an offset.
+ * statement's own begin at 5, always with the namespace. Lists walk a key, never an offset. CROSS JOIN is SQLite's
+ * way to fix the order of the loops: left to itself the planner would begin a read with all files of a namespace.
  */
 export type Parameter = string | number | null;
 
-// The viewer is one row and stands first, so that it is worked out once and not for every row looked at.
-const skills = `viewer v CROSS JOIN skills s JOIN namespaces n ON n.name = s.namespace`;
-const current = `${skills}
-  JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = s.current`;
+const current = `skills s
+  CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = s.current`;
 
 export interface EntryRow {
   path: SkillPath;
@@ -26,7 +25,7 @@ export interface EntryRow {
  * of large entries is cut in the database and never fills the isolate. The first entry always fits.
  */
 export const listEntries = `
-WITH ${viewerSql},
+WITH ${sightSql},
 page AS (
   SELECT s.path, s.current AS version, r.name, r.entry_bytes AS bytes FROM ${current}
   WHERE s.namespace = ?5 AND s.path > ?6 AND ${listedSql}
@@ -59,7 +58,7 @@ const skillColumns = `
 
 /** ?6 after, ?7 rows */
 export const listSkills = `
-WITH ${viewerSql}
+WITH ${sightSql}
 SELECT ${skillColumns} FROM ${current}
 WHERE s.namespace = ?5 AND s.path > ?6 AND ${listedSql}
 ORDER BY s.path LIMIT ?7`;
@@ -75,17 +74,17 @@ export interface SkillStateRow {
 
 /** ?6 path */
 export const findSkill = `
-WITH ${viewerSql}
+WITH ${sightSql}
 SELECT s.namespace, s.path, s.visibility, s.current, s.created_at, s.updated_at
-FROM ${skills}
+FROM skills s
 WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql}`;
 
 /** ?6 path, ?7 version or NULL for the current one; the spelling follows the question. */
 export const findEntry = `
-WITH ${viewerSql}
+WITH ${sightSql}
 SELECT CASE WHEN ?7 IS NULL THEN r.entry ELSE r.pinned_entry END AS entry
-FROM ${skills}
-JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = coalesce(?7, s.current)
+FROM skills s
+CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = coalesce(?7, s.current)
 WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql}`;
 
 export interface FileRow {
@@ -100,16 +99,14 @@ const wanted = `wanted AS (
   SELECT value ->> 'path' AS path, value ->> 'version' AS version, value ->> 'file' AS file FROM json_each(?6)
 )`;
 
-const wantedReleases = `
-  viewer v CROSS JOIN wanted w
-  JOIN skills s ON s.namespace = ?5 AND s.path = w.path
-  JOIN namespaces n ON n.name = s.namespace
-  JOIN release_files f
+const wantedReleases = `wanted w
+  CROSS JOIN skills s ON s.namespace = ?5 AND s.path = w.path
+  CROSS JOIN release_files f
     ON f.namespace = s.namespace AND f.path = s.path AND f.version = coalesce(w.version, s.current)`;
 
 /** ?6 JSON of {path, version, file}: of all the ways to read an address at most one names a file. */
 export const findFile = `
-WITH ${viewerSql}, ${wanted}
+WITH ${sightSql}, ${wanted}
 SELECT f.file, f.digest, f.size, f.media_type, f.executable FROM ${wantedReleases}
 WHERE f.file = w.file AND ${readableSql} LIMIT 1`;
 
@@ -119,7 +116,7 @@ export interface DirectoryRow extends FileRow {
 
 /** ?6 as above, where `file` is a directory, '' for the root of the skill. */
 export const listDirectory = `
-WITH ${viewerSql}, ${wanted}
+WITH ${sightSql}, ${wanted}
 SELECT s.path, f.file, f.digest, f.size, f.media_type, f.executable FROM ${wantedReleases}
 WHERE (w.file = '' OR (f.file > w.file || '/' AND f.file < w.file || '0')) AND ${readableSql}
 ORDER BY f.file`;
@@ -148,29 +145,29 @@ const releaseColumns = `
   r.file_count, r.total_bytes, r.zip_digest, z.size AS zip_bytes, r.tar_digest, t.size AS tar_bytes, r.published_at,
   r.published_by`;
 
-const releaseTables = `${skills}
-  JOIN releases r ON r.namespace = s.namespace AND r.path = s.path
-  JOIN blobs z ON z.digest = r.zip_digest
-  JOIN blobs t ON t.digest = r.tar_digest`;
+const releaseTables = `skills s
+  CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path
+  CROSS JOIN blobs z ON z.digest = r.zip_digest
+  CROSS JOIN blobs t ON t.digest = r.tar_digest`;
 
 /** ?6 path, ?7 version or NULL for the current one */
 export const findRelease = `
-WITH ${viewerSql}
+WITH ${sightSql}
 SELECT ${releaseColumns}, CASE WHEN ?7 IS NULL THEN r.entry ELSE r.pinned_entry END AS entry FROM ${releaseTables}
 WHERE s.namespace = ?5 AND s.path = ?6 AND r.version = coalesce(?7, s.current) AND ${readableSql}`;
 
 /** ?6 path, ?7 version or NULL for the current one */
 export const listFiles = `
-WITH ${viewerSql}
+WITH ${sightSql}
 SELECT f.file, f.digest, f.size, f.media_type, f.executable
-FROM ${skills}
-JOIN release_files f ON f.namespace = s.namespace AND f.path = s.path AND f.version = coalesce(?7, s.current)
+FROM skills s
+CROSS JOIN release_files f ON f.namespace = s.namespace AND f.path = s.path AND f.version = coalesce(?7, s.current)
 WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql}
 ORDER BY f.file`;
 
 /** ?6 path, ?7 row id to stop before, ?8 rows */
 export const listReleases = `
-WITH ${viewerSql}
+WITH ${sightSql}
 SELECT ${releaseColumns} FROM ${releaseTables}
 WHERE s.namespace = ?5 AND s.path = ?6 AND r.id < ?7 AND ${readableSql}
 ORDER BY r.id DESC LIMIT ?8`;
@@ -184,20 +181,24 @@ export interface SearchRow {
 }
 
 /**
- * ?5 namespace or NULL for all, ?6 JSON array of lower-case terms, ?7 rows. The simple ranking: a term counts 1 in
- * the name, 0.6 elsewhere, and the score is the share of the query's terms that were met, 0 to 1.
+ * ?5 namespace or NULL for all, ?6 JSON array of terms, ?7 rows, ?8 the least score. The simple ranking: a term counts
+ * 1 where it begins a word of the path, 0.6 where it begins one of the description, and the score is the mean over
+ * the query's terms, 0 to 1.
  */
 export const search = `
 WITH ${viewerSql},
 scored AS (
   SELECT s.namespace, s.path, s.current,
-    (SELECT sum(CASE WHEN instr(s.path, value) THEN 1.0 WHEN instr(s.search_text, value) THEN 0.6 ELSE 0 END) / count(*)
+    (SELECT sum(CASE
+        WHEN instr(' ' || replace(replace(s.path, '-', ' '), '/', ' '), ' ' || value) THEN 1.0
+        WHEN instr(s.search_text, ' ' || value) THEN 0.6
+        ELSE 0 END) / count(*)
      FROM json_each(?6)) AS score
-  FROM ${skills}
-  WHERE (?5 IS NULL OR s.namespace = ?5) AND s.current IS NOT NULL AND ${listedSql}
+  FROM viewer v CROSS JOIN skills s CROSS JOIN namespaces n ON n.name = s.namespace
+  WHERE (?5 IS NULL OR s.namespace = ?5) AND s.current IS NOT NULL AND ${listedAnywhereSql}
 ),
 best AS (
-  SELECT * FROM scored WHERE score > 0 ORDER BY score DESC, namespace, path LIMIT ?7
+  SELECT * FROM scored WHERE score >= ?8 ORDER BY score DESC, namespace, path LIMIT ?7
 )
 SELECT b.namespace, b.path, r.name, r.description, round(b.score, 4) AS score FROM best b
 JOIN releases r ON r.namespace = b.namespace AND r.path = b.path AND r.version = b.current

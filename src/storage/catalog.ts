@@ -1,5 +1,5 @@
 import type { Digest } from "../domain/digest.ts";
-import { maxPageBytes } from "../domain/limits.ts";
+import { maxPageBytes, minSearchScore } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
@@ -107,7 +107,7 @@ export class Catalog {
 
   /** Skills that hold any of the terms, best first. The simple ranking: see `sql.search`. */
   async search(terms: readonly string[], limit: number): Promise<sql.SearchRow[]> {
-    return this.#ask<sql.SearchRow>(sql.search, this.#scope ?? null, JSON.stringify(terms), limit);
+    return this.#ask<sql.SearchRow>(sql.search, this.#scope ?? null, JSON.stringify(terms), limit, minSearchScore);
   }
 
   /** An address serves its own namespace; the root address serves every one. */

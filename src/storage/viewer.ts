@@ -20,20 +20,38 @@ export interface Gate {
   token: { id: string; namespace: Namespace; role: Role } | undefined;
 }
 
-/** The first four parameters of every statement that looks; `viewer` is one row. */
-export const viewerSql = `viewer (everything, namespace) AS (
-  SELECT ?1, (SELECT namespace FROM tokens WHERE id = ?2 AND secret_hash = ?3 AND revoked_at IS NULL AND expires_at > ?4)
-)`;
-
+/** The first four parameters of every statement that looks. */
 export function viewerParameters(viewer: Viewer): [number, string | null, string | null, number] {
   return [viewer.everything ? 1 : 0, viewer.tokenId, viewer.tokenHash, viewer.now];
 }
 
-/** True for rows (namespace `n`, skill `s`, viewer `v`) that the viewer may read, whether or not a list shows them. */
-export const readableSql = `(v.everything OR v.namespace = n.name OR (n.visibility = 'public' AND s.visibility <> 'private'))`;
+/** `viewer`: one row. The namespace whose private skills the token opens, if it lives. */
+export const viewerSql = `viewer (everything, namespace) AS (
+  SELECT ?1, (SELECT namespace FROM tokens WHERE id = ?2 AND secret_hash = ?3 AND revoked_at IS NULL AND expires_at > ?4)
+)`;
 
-/** True for rows that lists, search and prompts show to the viewer. */
-export const listedSql = `(s.visibility <> 'unlisted' AND ${readableSql})`;
+/**
+ * `sight`: one row, what the viewer sees of the namespace ?5. 2: everything, 1: what is not private, 0: nothing.
+ * Statements use it as a scalar, never as a joined table: a join, even of one row, would cost lists their key order.
+ */
+export const sightSql = `${viewerSql},
+sight (level) AS (
+  SELECT CASE
+    WHEN v.everything OR v.namespace = ?5 THEN 2
+    WHEN (SELECT visibility FROM namespaces WHERE name = ?5) = 'public' THEN 1
+    ELSE 0 END
+  FROM viewer v
+)`;
+
+/** True for a skill `s` of namespace ?5 that the viewer may read, whether or not a list shows it. */
+export const readableSql = `(SELECT level FROM sight) > (s.visibility = 'private')`;
+
+/** True for a skill `s` of namespace ?5 that lists and prompts show to the viewer. */
+export const listedSql = `s.visibility <> 'unlisted' AND ${readableSql}`;
+
+/** The same across namespaces, for a skill `s` with its namespace `n` and the viewer `v`. */
+export const listedAnywhereSql = `s.visibility <> 'unlisted'
+  AND (v.everything OR v.namespace = n.name OR (n.visibility = 'public' AND s.visibility <> 'private'))`;
 
 const gateSql = `
 WITH ${viewerSql}

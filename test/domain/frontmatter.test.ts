@@ -96,12 +96,14 @@ describe("the frontmatter reader", () => {
     });
   });
 
-  it("never throws, whatever the bytes", () => {
+  it("never throws, whatever the bytes, and neither does the scanner", () => {
     const random = randomOf(7);
+    const names = ["SKILL.md", "skill.md", ".npmrc", "a.pem", "a/SKILL.md"];
     for (let round = 0; round < 3000; round++) {
       const bytes = Uint8Array.from({ length: random(60) }, () => random(256));
       const start = random(2) === 0 ? encoder.encode("---\nname: ") : new Uint8Array();
-      expect(() => readSkillMd(new Uint8Array([...start, ...bytes]), new Remarks())).not.toThrow();
+      const files = [{ path: names[random(names.length)]!, bytes: new Uint8Array([...start, ...bytes]) }];
+      expect(() => lintRelease({ path: "pdf" as SkillPath, files, refusals: [] })).not.toThrow();
     }
   });
 
@@ -205,6 +207,6 @@ describe("the scanner beside the official SDK", () => {
       }
     }
     // Neither verdict may be so rare that agreeing about it proves nothing.
-    expect(Math.min(verdicts.accepted, verdicts.refused)).toBeGreaterThan(1000);
+    expect(Math.min(verdicts.accepted, verdicts.refused)).toBeGreaterThan(800);
   });
 });

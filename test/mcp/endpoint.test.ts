@@ -344,6 +344,6 @@ describe("what differs between the eras (protocol.md 3.3)", () => {
 
   it("a request without any version header is served as 2025-03-26", async () => {
     const { status, result } = await rpc(address, { jsonrpc: "2.0", id: 1, method: "skills/list" });
-    expect([status, (result?.["skills"] as unknown[]).length]).toEqual([200, 1]);
+    expect([status, (result!["skills"] as unknown[]).length]).toEqual([200, 1]);
   });
 });

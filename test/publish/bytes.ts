@@ -1,4 +1,4 @@
-import { crc32 } from "../../src/publish/inflate.ts";
+import { crc32 } from "../../src/publish/crc32.ts";
 
 /** Hand-made zips, tars and forms: what no well-behaved tool writes. */
 export const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -23,6 +23,11 @@ export function noise(length: number, seed = 1): Uint8Array {
     bytes[at] = state >>> 24;
   }
   return bytes;
+}
+
+/** What an equality of test runners takes a minute for. */
+export function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
 function little(...fields: [value: number, width: number][]): Uint8Array {

@@ -8,10 +8,12 @@ import { pathFindings, pathSetFindings } from "../../src/domain/file-path.ts";
 import { maxFilesPerSkill } from "../../src/domain/limits.ts";
 import { Problem } from "../../src/domain/problem.ts";
 import { readUpload } from "../../src/publish/archive.ts";
-import { crc32, gunzip, inflate } from "../../src/publish/inflate.ts";
+import { crc32 } from "../../src/publish/crc32.ts";
+import { gunzip } from "../../src/publish/gzip.ts";
+import { Inflater } from "../../src/publish/inflate.ts";
 import { findJunkKind } from "../../src/publish/junk.ts";
 import { packTarGz, packZip } from "../../src/publish/pack.ts";
-import { bytesOf, concat, noise, tarEnd, tarEntry, textOf } from "./bytes.ts";
+import { bytesOf, concat, isSame, noise, tarEnd, tarEntry, textOf } from "./bytes.ts";
 
 const seed = 20_261_130;
 
@@ -54,7 +56,7 @@ describe.each(packers)("a %s that we make", (_, contentType, pack) => {
   it("is the same to the byte however often and in whatever order its files come", async () => {
     const first = await pack(files);
     await new Promise((resolve) => setTimeout(resolve, 1100));
-    expect(await pack(files.toReversed())).toEqual(first);
+    expect(isSame(await pack(files.toReversed()), first)).toBe(true);
   });
 
   it("may hold as many files as a skill, and none", async () => {
@@ -72,10 +74,12 @@ describe.each(packers)("a %s that we make", (_, contentType, pack) => {
       fc.asyncProperty(skillFiles, async (sample) => {
         const upload = await read(contentType, await pack(sample));
         expect(upload.findings).toEqual([]);
-        const byPath = (list: readonly SkillFile[]) => list.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-        expect(byPath(upload.files)).toEqual(
-          byPath(sample.map(({ path, bytes, executable }) => ({ path, bytes, executable: executable === true }))),
-        );
+        expect(upload.files).toHaveLength(sample.length);
+        const byPath = new Map(upload.files.map((file) => [file.path, file]));
+        for (const { path, bytes, executable } of sample) {
+          expect(byPath.get(path)?.executable).toBe(executable === true);
+          expect(isSame(byPath.get(path)!.bytes, bytes)).toBe(true);
+        }
       }),
       { seed, numRuns: 200 },
     );
@@ -129,7 +133,9 @@ describe("our archives are read by other people's readers", () => {
   it("zip: fflate, with the modes and the first moment of a zip", () => {
     const archive = packZip(files);
     const entries = unzipSync(archive);
-    expect(Object.keys(entries).sort()).toEqual(files.map(({ path }) => path).sort());
+    // fflate itself loses a file of the name `__proto__`.
+    const names = files.map(({ path }) => path).filter((path) => path !== "__proto__");
+    expect(Object.keys(entries).sort()).toEqual(names.sort());
     expect(textOf(entries["scripts/run.sh"]!)).toBe("#!/bin/sh\n".repeat(100));
   });
 
@@ -179,7 +185,7 @@ describe("hostile bytes", () => {
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 400 }), (bytes) => {
         try {
           let length = 0;
-          for (const chunk of inflate(bytes)) length += chunk.length;
+          for (const chunk of new Inflater(bytes)) length += chunk.length;
           expect(length).toBeLessThan(400 * 1100);
         } catch (error) {
           expect(error).toMatchObject({ name: "Stop" });
@@ -193,7 +199,7 @@ describe("hostile bytes", () => {
     const bomb = await packTarGz([{ path: "SKILL.md", bytes: new Uint8Array(16 * 1024 * 1024) }]);
     const chunks = gunzip(bomb);
     const first = chunks.next().value!;
-    expect(first.length).toBeLessThan(4096 * 1032 + 1);
+    expect(first.length).toBeLessThan(40_000);
     chunks.return(undefined);
   });
 

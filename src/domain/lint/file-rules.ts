@@ -46,7 +46,7 @@ function nested(file: string): FileRemark {
   return { code: "nested_skill", file, ...wholeFile, message, fix };
 }
 
-const vendored = /^(?:.*?\/)?(?:__pycache__|node_modules|\.venv|\.mypy_cache|\.pytest_cache|\.ruff_cache)(?=\/)/;
+const vendored = /^(?:.*?\/)??(?:__pycache__|node_modules|\.venv|\.mypy_cache|\.pytest_cache|\.ruff_cache)(?=\/)/;
 
 /** One remark for each such folder, however many files it holds. */
 function checkVendored(files: readonly SkillFile[]): FileRemark[] {

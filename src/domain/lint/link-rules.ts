@@ -49,17 +49,27 @@ function linksOf(line: string): Link[] {
   const text = blankCodeSpans(line);
   const definition = /^\s{0,3}\[(?!\^)[^\]\n]{1,200}\]:[ \t]{0,20}(?=\S)/.exec(text);
   if (definition !== null) addLink(links, line, definition[0].length);
-  for (let at = text.indexOf("]("); at !== -1; at = text.indexOf("](", at + 2)) addLink(links, line, at + 2);
+  let at = text.indexOf("](");
+  // The search goes on behind each target, so that no character is looked at twice.
+  while (at !== -1) at = text.indexOf("](", addLink(links, line, at + 2));
   return links;
 }
 
-function addLink(links: Link[], line: string, from: number): void {
+/** Adds the link whose target stands at `from`, if one does; returns where the target ends. */
+function addLink(links: Link[], line: string, from: number): number {
   const isAngled = line[from] === "<";
   const start = isAngled ? from + 1 : from;
-  const window = line.slice(start, start + maxTargetLength);
-  const end = window.search(isAngled ? />/ : /[\s)]/);
-  const target = end === -1 ? window : window.slice(0, end);
-  if (target !== "") links.push({ target, at: start });
+  const last = Math.min(line.length, start + maxTargetLength);
+  let depth = 0;
+  let end = start;
+  for (; end < last; end++) {
+    const char = line[end]!;
+    if (isAngled ? char === ">" : char === " " || char === "\t" || (char === ")" && depth === 0)) break;
+    if (char === "(") depth++;
+    else if (char === ")") depth--;
+  }
+  if (end > start && end < start + maxTargetLength) links.push({ target: line.slice(start, end), at: start });
+  return end;
 }
 
 /** The line with the inside of `code spans` blanked, so that offsets stay. */

@@ -32,6 +32,9 @@ interface Spot {
   depth: number;
 }
 
+/** The fields of the format, which no text of a value is likely to begin a line with. */
+const field = /^(?:name|description|license|compatibility|metadata|allowed-tools):(?:[\t ]|$)/;
+
 class YamlReader extends YamlCursor {
   readDocument(): Pair[] {
     this.dropByteOrderMark();
@@ -66,7 +69,10 @@ class YamlReader extends YamlCursor {
       assertDepth(depth, placeOf(line));
       if (line.indent > indent && line.isMended !== true) this.skipBadIndent(line, indent);
       else if (isSequenceItem(line.text)) return;
-      else this.readEntry(line, indent, depth, into);
+      else {
+        if (line.indent > indent) this.realign(line, indent);
+        this.readEntry(line, indent, depth, into);
+      }
     }
   }
 
@@ -80,8 +86,8 @@ class YamlReader extends YamlCursor {
     let pair: Pair | undefined;
     try {
       const place = placeOf(line);
-      const match = matchKey(line.text, place);
-      if (match === undefined) throw strayLine(line);
+      const match = matchKey(line.text, place) ?? this.matchGluedKey(line);
+      if (match === undefined) throw fault("not_key_value", place, 0);
       this.index++;
       const keySpan = { line: line.no, start: place.offset, end: place.offset + match.end };
       const value: YamlNode = { kind: "unreadable", span: keySpan };
@@ -89,7 +95,8 @@ class YamlReader extends YamlCursor {
       if (into.keys.has(match.key)) this.report(fault("duplicate_key", place, 0, excerpt(match.key)));
       else into.pairs.push(pair);
       into.keys.add(match.key);
-      pair.value = this.readValue({ line, rest: match.rest, parentIndent: indent, depth: depth + 1 }, true);
+      if (match.isGlued === true) this.skipDeeper(indent);
+      else pair.value = this.readValue({ line, rest: match.rest, parentIndent: indent, depth: depth + 1 }, true);
     } catch (error) {
       this.recover(error, from, indent);
     }
@@ -196,7 +203,7 @@ class YamlReader extends YamlCursor {
     return this.readPlain(spot);
   }
 
-  private readPlain({ line, rest, parentIndent }: Spot): YamlNode {
+  private readPlain({ line, rest, parentIndent, depth }: Spot): YamlNode {
     const place = placeOf(line, rest);
     const start = stripComment(rest);
     assertPlain(start, place);
@@ -209,8 +216,14 @@ class YamlReader extends YamlCursor {
         blanks++;
         continue;
       }
-      if (next.indent <= parentIndent || next.text.startsWith("#")) break;
-      if (isTabIndented(next)) next = this.mend(this.index);
+      if (next.text.startsWith("#")) break;
+      if (isTabIndented(next)) {
+        // Without its tab the line would not belong to the value, which then must stand on its own.
+        if (parts.length === 1) resolvePlain(start, place);
+        next = this.mend(this.index);
+      }
+      if (next.indent > parentIndent && depth === 1 && field.test(next.text)) next = this.outdent(next, parentIndent);
+      if (next.indent <= parentIndent || (next.isMended === true && looksLikeEntry(next))) break;
       if (isCommented) throw fault("comment_inside_value", placeOf(next), 0);
       const part = stripComment(next.text);
       assertPlain(part, placeOf(next));
@@ -274,13 +287,4 @@ function looksLikeEntry(line: YamlLine): boolean {
     if (!(error instanceof YamlFault)) throw error;
     return ["bad_key", "proto_key", "number_not_json"].includes(error.remark.code);
   }
-}
-
-function strayLine(line: YamlLine): YamlFault {
-  const found = fault("not_key_value", placeOf(line), 0);
-  const key = /^[A-Za-z_][\w-]*:(?!\/\/)/.exec(line.text)?.[0];
-  if (key === undefined) return found;
-  const fix = "Write a space after the colon.";
-  const fixed = `${line.raw.slice(0, placeOf(line).offset)}${key} ${line.text.slice(key.length)}`;
-  return new YamlFault({ ...found.remark, message: 'This line is not "key: value".', fix, fixed });
 }

@@ -1,7 +1,8 @@
 import type { Remarks } from "./remark.ts";
 import { YamlFault, fault } from "./yaml-fault.ts";
-import { isSkippable, isTabIndented, mendTabs } from "./yaml-line.ts";
+import { isSkippable, isTabIndented, mendTabs, placeOf } from "./yaml-line.ts";
 import type { YamlLine } from "./yaml-line.ts";
+import type { KeyMatch } from "./yaml-scalar.ts";
 
 /** The reading position in the frontmatter's lines, and how reading resumes after a fault. */
 export class YamlCursor {
@@ -31,12 +32,37 @@ export class YamlCursor {
     return line;
   }
 
+  /** A mended line that turned out to belong to a mapping further left: its fixed text is moved there. */
+  protected realign(line: YamlLine, indent: number): void {
+    const last = this.remarks.kept.at(-1);
+    if (last?.code === "tab_indent" && last.line === line.no) last.fixed = " ".repeat(indent) + line.text;
+  }
+
   protected report({ remark }: YamlFault, fixed: string | undefined = remark.fixed): void {
     // A wrapped paragraph is one mistake, not one for each of its lines.
     const isStray = remark.code === "not_key_value" && fixed === undefined;
     const isSameParagraph = isStray && this.lastStray + 1 === remark.line;
     if (isStray) this.lastStray = remark.line!;
     if (!isSameParagraph) this.remarks.add({ ...remark, fixed });
+  }
+
+  /** A field that is indented under another is told as such, not as a colon in the other's text. */
+  protected outdent(line: YamlLine, indent: number): YamlLine {
+    const fixed = " ".repeat(indent) + line.text;
+    if (line.isMended === true) this.realign(line, indent);
+    else this.report(fault("bad_indent", placeOf(line), 0, "a field stands under another field"), fixed);
+    this.lines[this.index] = { ...line, indent, isMended: true };
+    return this.lines[this.index]!;
+  }
+
+  /** `key:value` without the space is no entry for YAML; its key counts all the same, lest it be called missing. */
+  protected matchGluedKey(line: YamlLine): (KeyMatch & { isGlued: true }) | undefined {
+    const key = /^[A-Za-z_][\w-]*(?=:(?!\/\/))/.exec(line.text)?.[0];
+    if (key === undefined) return undefined;
+    const { remark } = fault("not_key_value", placeOf(line), 0);
+    const fixed = `${line.raw.slice(0, placeOf(line).offset)}${key}: ${line.text.slice(key.length + 1)}`;
+    this.report(new YamlFault({ ...remark, fix: "Write a space after the colon.", fixed }));
+    return { key, isPlain: true, end: key.length, rest: "", isGlued: true };
   }
 
   /** After a fault inside an entry or item that starts at line index `from`: to the next one beside it. */

@@ -33,6 +33,7 @@ export function readFlow(text: string, start: number, place: Place, depth: numbe
   };
   let index = skipWhite(text, start + 1);
   while (text[index] !== close) {
+    if (text[index] === undefined) throw fault("unclosed_flow", place, start);
     if (isList) {
       const item = readFlowValue(text, index, place, depth);
       items.push(item.value);

@@ -135,6 +135,8 @@ export interface KeyMatch {
   isPlain: boolean;
   /** Offset after the key. */
   end: number;
+  /** Whether the space after the colon is missing, which is told already. */
+  isGlued?: boolean;
   /** What follows the colon, without white space before it: always a suffix of the line. */
   rest: string;
 }
