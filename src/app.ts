@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 
 import { namespacesApi } from "./api/namespaces.ts";
+import { otherMethods } from "./api/other-methods.ts";
 import { problemDetails } from "./api/problems.ts";
 import { skillsApi } from "./api/skills.ts";
 import { checkHost, checkOrigin, secureHeaders } from "./boundary.ts";
@@ -28,6 +29,7 @@ app.all("/mcp/:namespace{.+}", (context) => mcp(context.req.raw, context.env, co
 // Door 2: publishers.
 app.route("/api/v1", namespacesApi);
 app.route("/api/v1", skillsApi);
+app.route("/api/v1", otherMethods);
 
 app.notFound(() => problemDetails(problem("not_found", "Nothing is served at this address")));
 

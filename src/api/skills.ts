@@ -66,7 +66,9 @@ skillsApi.get("/namespaces/:namespace/skills", async (context) => {
 });
 
 skillsApi.get("/namespaces/:namespace/skills/:rest{.+}", async (context) => {
-  const [path, ...rest] = context.req.param("rest").split("/-/");
+  // The raw path: the router's own decoding would lose the difference between "%" and "%25" in a file's name.
+  const [, raw] = new URL(context.req.url).pathname.split(/\/skills\/(.*)/s);
+  const [path, ...rest] = raw!.split("/-/");
   if (path === undefined || !isSkillPath(path) || rest.length > 1) throw noSuchAddress();
   const [noun, version, facet, ...file] = (rest[0] ?? "").split("/");
   if (noun === "") return getSkill(context, path);

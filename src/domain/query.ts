@@ -26,7 +26,12 @@ export function searchableText(text: string): string {
 }
 
 function wordsOf(text: string): string[] {
-  return text.normalize("NFKC").toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return (
+    text
+      .normalize("NFKC")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
 }
 
 /** A plural loses its s, since a term also meets every word that begins with it. */

@@ -629,6 +629,13 @@ const asFields: Row[] = [
     mends: true,
   },
   {
+    says: "has a name that looks like a number too large for JSON",
+    files: named('name: "1E999"'),
+    path: "1e999",
+    finds: [{ code: "name_invalid", line: 2, column: 7, fixed: 'name: "1e999"' }],
+    mends: true,
+  },
+  {
     says: "has a CJK name",
     files: named("name: 文書"),
     finds: [{ code: "name_invalid", fixed: "name: pdf" }],

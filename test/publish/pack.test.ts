@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { gunzipSync, unzipSync } from "fflate";
+import { deflateSync, gunzipSync, unzipSync } from "fflate";
 import { unpackTar } from "modern-tar";
 import { describe, expect, it } from "vitest";
 
@@ -207,6 +207,51 @@ describe("hostile bytes", () => {
     const folder = tarEntry({ name: "a/", type: "5" });
     const many = concat(...Array.from({ length: 20_000 }, () => folder), tarEntry({ name: "SKILL.md" }), tarEnd);
     expect((await read("application/x-tar", many)).files).toHaveLength(1);
+  }, 10_000);
+});
+
+describe("inflating", () => {
+  const texts = fc.array(
+    fc.oneof(
+      fc.uint8Array({ maxLength: 300 }),
+      fc.nat(40_000).map((n) => noise(n, n)),
+      fc.constant(bytesOf("ab ".repeat(20_000))),
+    ),
+    {
+      maxLength: 6,
+    },
+  );
+
+  it("gives back what fflate deflates, at every level", () => {
+    const level = fc.constantFrom(0, 1, 3, 6, 9) as fc.Arbitrary<0 | 1 | 3 | 6 | 9>;
+    fc.assert(
+      fc.property(texts, level, (parts, level) => {
+        const bytes = concat(...parts);
+        const deflated = concat(deflateSync(bytes, { level }), bytesOf("what follows"));
+        const inflater = new Inflater(deflated);
+        expect(isSame(concat(...inflater), bytes)).toBe(true);
+        expect(inflater.at).toBe(deflated.length - "what follows".length);
+      }),
+      { seed, numRuns: 100 },
+    );
+  });
+
+  it("gives back what the platform's zlib deflates", async () => {
+    await fc.assert(
+      fc.asyncProperty(texts, async (parts) => {
+        const bytes = concat(...parts);
+        const stream = new Response(bytes).body!.pipeThrough(new CompressionStream("deflate-raw"));
+        const inflater = new Inflater(new Uint8Array(await new Response(stream).arrayBuffer()));
+        expect(isSame(concat(...inflater), bytes)).toBe(true);
+      }),
+      { seed, numRuns: 100 },
+    );
+  });
+
+  it("of endless empty blocks ends soon", () => {
+    const blocks = new Uint8Array(5 * 1024 * 1024);
+    for (let at = 0; at < blocks.length; at += 5) blocks.set([0, 0, 0, 0xff, 0xff], at);
+    expect(() => [...new Inflater(blocks)]).toThrow("damaged");
   }, 10_000);
 });
 

@@ -115,7 +115,7 @@ function tellIfBroken({ link, line, no, offset }: FoundLink, known: Map<string, 
     return;
   }
   const message = `The link "${shown}" leads to no file of this skill; "${spelling}" differs in upper and lower case.`;
-  const fixed = line.slice(0, at) + encodeURI(spelling) + line.slice(at + file.length);
+  const fixed = line.slice(0, at) + encodeURI(spelling.toWellFormed()) + line.slice(at + file.length);
   remarks.add({ ...place, message, fix: `Write "${spelling}".`, fixed });
 }
 

@@ -7,7 +7,7 @@ import { isText, kindOfValue, placeOfPair, withValue } from "./field.ts";
 import type { Fields } from "./field.ts";
 import { excerpt } from "./remark.ts";
 import type { Pair } from "./yaml-node.ts";
-import { quote, resolvePlain } from "./yaml-scalar.ts";
+import { quote } from "./yaml-scalar.ts";
 
 /** Lowercase, without accents, hyphens for everything else: the name that the author most likely meant, or "". */
 export function slugOf(text: string): string {
@@ -20,10 +20,10 @@ export function slugOf(text: string): string {
   return slug.slice(0, maxNameLength).replace(/-$/, "");
 }
 
-/** A name as YAML that every reader takes for text. */
+/** A name as YAML that every reader takes for text: one like 2024, 1e9, null or yes needs quotes. */
 function nameAsYaml(name: string): string {
-  const isPlain = typeof resolvePlain(name, { line: 1, offset: 0 }) === "string" && readings(name) === undefined;
-  return isPlain ? name : quote(name);
+  const isWord = /^[a-z]|-/.test(name) && !["true", "false", "null"].includes(name);
+  return isWord && readings(name) === undefined ? name : quote(name);
 }
 
 export function checkName(fields: Fields): void {

@@ -218,9 +218,10 @@ class YamlReader extends YamlCursor {
       }
       if (next.text.startsWith("#")) break;
       if (isTabIndented(next)) {
-        // Without its tab the line would not belong to the value, which then must stand on its own.
-        if (parts.length === 1) resolvePlain(start, place);
+        const isOutside = next.indent <= parentIndent;
         next = this.mend(this.index);
+        // By its spaces alone the line does not belong to the value, which then must make sense without it.
+        if (isOutside && parts.length === 1) resolvePlain(start, place);
       }
       if (next.indent > parentIndent && depth === 1 && field.test(next.text)) next = this.outdent(next, parentIndent);
       if (next.indent <= parentIndent || (next.isMended === true && looksLikeEntry(next))) break;
