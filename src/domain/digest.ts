@@ -9,7 +9,7 @@ export function isDigest(text: string): text is Digest {
 
 /** The digest of raw bytes. Text is never hashed: a decoded string has lost its byte order mark. */
 export async function digestOf(bytes: Uint8Array): Promise<Digest> {
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes as BufferSource));
   return `sha256:${toHex(hash)}` as Digest;
 }
 

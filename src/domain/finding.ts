@@ -1,3 +1,5 @@
+import { maxFindings } from "./limits.ts";
+
 /**
  * One remark about a release. Every problem of an upload becomes a finding, and all of them are reported at once.
  * `error` refuses the release, `warning` says that some hosts will trip, `notice` tells what we did or skipped.
@@ -33,4 +35,26 @@ export function fileFinding(
   text: { message: string; fix: string },
 ): Finding {
   return { code, file, line: null, column: null, severity, ...text };
+}
+
+const gravity: Record<Severity, number> = { error: 0, warning: 1, notice: 2 };
+
+/**
+ * At most `maxFindings` of them, in the order of file, line and column. An error is never pushed out by warnings that
+ * stand above it, and the last finding says how many are missing (`uncounted`: those that were left out before).
+ */
+export function gravestFindings(all: readonly Finding[], uncounted = 0): Finding[] {
+  if (all.length + uncounted <= maxFindings) return [...all].sort(byPlace);
+  const gravest = [...all].sort((a, b) => gravity[a.severity] - gravity[b.severity] || byPlace(a, b));
+  const kept = gravest.slice(0, maxFindings - 1).sort(byPlace);
+  const more = fileFinding("notice", "more_findings", "", {
+    message: `${all.length + uncounted - kept.length} more findings are not shown.`,
+    fix: "Mend these and try again.",
+  });
+  return [...kept, more];
+}
+
+function byPlace(a: Finding, b: Finding): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0) || (a.code < b.code ? -1 : 1);
 }

@@ -76,6 +76,7 @@ export const findingTable = {
   metadata_not_mapping: sdkError("The metadata is not a mapping"),
   metadata_value_nested: sdkError("A metadata value is a list or a mapping"),
   metadata_value_not_string: sdkError("A metadata value is a number, a boolean or null"),
+  version_ignored: warning("metadata.version is no semantic version, so a publish does not use it"),
   license_not_string: warning("The license is not a string"),
   allowed_tools_commas: warning("allowed-tools is separated by commas instead of spaces"),
   allowed_tools_not_string: warning("allowed-tools is not a string"),

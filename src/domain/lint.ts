@@ -1,8 +1,9 @@
 import type { SkillFile } from "./entry.ts";
-import type { Finding, Severity } from "./finding.ts";
+import { gravestFindings } from "./finding.ts";
+import type { Finding } from "./finding.ts";
 import { readSkillMd } from "./frontmatter.ts";
 import { findingTable } from "./lint-table.ts";
-import { adviseSkillMdBytes, adviseSkillMdLines, maxFindings, maxSkillMdBytes } from "./limits.ts";
+import { adviseSkillMdBytes, adviseSkillMdLines, maxSkillMdBytes } from "./limits.ts";
 import type { SkillPath } from "./names.ts";
 import { checkFiles, findSkillMd } from "./lint/file-rules.ts";
 import type { FileRemark } from "./lint/file-rules.ts";
@@ -39,7 +40,7 @@ export function lintRelease(input: LintInput): Finding[] {
   ];
   const isExplained = all.some(({ code, severity }) => severity === "error" && isOfSdk(code));
   if (!isExplained) all.push(...input.refusals.map((refusal) => toFinding(refused(refusal, file))));
-  return select(all, remarks.leftOut);
+  return gravestFindings(all, remarks.leftOut);
 }
 
 function scan(file: SkillFile, input: LintInput, remarks: Remarks): void {
@@ -90,30 +91,4 @@ const isOfSdk = (code: string) =>
 function toFinding({ fixed, severity, ...remark }: FileRemark): Finding {
   const told = { ...remark, severity: severity ?? findingTable[remark.code].severity };
   return fixed === undefined ? told : { ...told, fixed };
-}
-
-const gravity: Record<Severity, number> = { error: 0, warning: 1, notice: 2 };
-
-/** `uncounted`: findings that were left out before, for there were too many of their kind. */
-function select(all: Finding[], uncounted: number): Finding[] {
-  if (all.length + uncounted <= maxFindings) return all.sort(byPlace);
-  // An error must never be pushed out by warnings that stand above it.
-  const gravest = all.sort((a, b) => gravity[a.severity] - gravity[b.severity] || byPlace(a, b));
-  const kept = gravest.slice(0, maxFindings - 1).sort(byPlace);
-  const count = all.length + uncounted - kept.length;
-  const message = `${count} more findings are not shown.`;
-  const more = {
-    code: "more_findings",
-    file: "",
-    line: null,
-    column: null,
-    message,
-    fix: "Mend these and try again.",
-  } as const;
-  return [...kept, toFinding(more)];
-}
-
-function byPlace(a: Finding, b: Finding): number {
-  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
-  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0) || (a.code < b.code ? -1 : 1);
 }

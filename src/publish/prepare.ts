@@ -1,5 +1,5 @@
 import { buildEntry } from "../domain/entry.ts";
-import { hasErrors } from "../domain/finding.ts";
+import { gravestFindings, hasErrors } from "../domain/finding.ts";
 import type { Finding } from "../domain/finding.ts";
 import { findPair, readSkillMd } from "../domain/frontmatter.ts";
 import { lintRelease } from "../domain/lint.ts";
@@ -40,7 +40,7 @@ export async function prepare(
   const linted = lintRelease({ path, folder, files, refusals, allowSecrets }).filter(
     (finding) => upload.isComplete || !needsAllFiles.has(finding.code),
   );
-  const findings = [...upload.findings, ...linted];
+  const findings = gravestFindings([...upload.findings, ...linted]);
   if ("refusals" in built || hasErrors(findings)) throw refusalOf(findings);
   return { draft: await draftOf(namespace, path, built.entry, files), findings };
 }

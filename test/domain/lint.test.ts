@@ -85,7 +85,7 @@ const fine: Row[] = [
   { says: "allowed-tools with spaces", files: md("allowed-tools: Read Bash(git add:*, git commit:*) Grep"), finds: [] },
   {
     says: "every field of the format",
-    files: md("license: MIT", "compatibility: Any", "metadata:", '  version: "1.0"'),
+    files: md("license: MIT", "compatibility: Any", "metadata:", '  version: "1.0.0"'),
     finds: [],
   },
   {
@@ -742,6 +742,11 @@ const asFields: Row[] = [
       { code: "metadata_value_not_string", line: 7, column: 3, fixed: '  author: ""' },
     ],
     mends: true,
+  },
+  {
+    says: "has a version in metadata that is no semantic version",
+    files: md("metadata:", "  version: latest"),
+    finds: [{ code: "version_ignored", line: 5, column: 3, severity: "warning" }],
   },
   {
     says: "has a number in metadata in braces",

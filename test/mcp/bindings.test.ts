@@ -63,8 +63,7 @@ async function cost(
   address: string,
   method: string,
   params: Record<string, unknown>,
-  token?: string,
-  era = "2026-07-28",
+  { token, era }: { token?: string; era: string },
 ) {
   const { calls, bindings } = counted();
   const isModern = era === "2026-07-28";
@@ -113,10 +112,10 @@ describe.each(["2026-07-28", "2025-11-25"])("what a request costs in %s", (era) 
       NONE: `skill://${open}/nothing/SKILL.md`,
     };
     const given = "uri" in params ? { uri: uris[params.uri as string] } : params;
-    const spent = await cost(open, method, given, undefined, era);
+    const spent = await cost(open, method, given, { era });
     expect([spent.status, spent.d1, spent.r2]).toEqual([200, d1, r2]);
     const token = await newToken(open, "reader");
-    const withToken = await cost(open, method, given, token, era);
+    const withToken = await cost(open, method, given, { token, era });
     expect([withToken.status, withToken.d1, withToken.r2]).toEqual([200, d1, r2]);
   });
 
@@ -129,8 +128,8 @@ describe.each(["2026-07-28", "2025-11-25"])("what a request costs in %s", (era) 
         arguments: { query: "pdf" },
       };
       const [known, unknown] = [
-        await cost(closed, method, params, undefined, era),
-        await cost("never-created", method, params, undefined, era),
+        await cost(closed, method, params, { era }),
+        await cost("never-created", method, params, { era }),
       ];
       expect(known).toEqual(unknown);
       expect(known.status).toBe(401);

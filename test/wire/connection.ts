@@ -22,6 +22,8 @@ export interface Connection {
   /** The bytes of one file, after their size and digest were found to be those of the entry. */
   read(entry: Entry, uri: string): Promise<Uint8Array>;
   readDirectory(uri: string): Promise<Child[]>;
+  /** Every page of the ordinary resources. */
+  listResources(): Promise<Child[]>;
   host: Host;
   close(): Promise<void>;
 }
@@ -40,7 +42,6 @@ export interface Host {
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<ToolAnswer>;
   listPrompts(): Promise<{ prompts: { name: string; description?: string | undefined }[] }>;
   getPrompt(prompt: { name: string; arguments?: Record<string, string> }): Promise<{ messages: unknown[] }>;
-  listResources(page?: { cursor: string }): Promise<{ resources: Child[]; nextCursor?: string | undefined }>;
   listResourceTemplates(): Promise<{ resourceTemplates: { uriTemplate: string }[] }>;
 }
 
@@ -79,6 +80,7 @@ function connectSecond(mode: "auto" | "legacy"): Connect {
         return file.bytes;
       },
       readDirectory: async (uri) => (await skills.readDirectory(uri)).resources,
+      listResources: async () => (await client.listResources()).resources,
       host: client,
       close: () => client.close(),
     };
@@ -93,13 +95,15 @@ async function connectFirst(url: string, token?: string): Promise<Connection> {
   const client = new FirstClient(identity);
   const transport = new FirstTransport(new URL(url), withToken(token));
   await client.connect(transport as Parameters<typeof client.connect>[0]);
+  const readChildren = async (method: string, params: Record<string, unknown>) =>
+    (await pages(client, method, params, children)).flatMap((page) => page.resources as Child[]);
   return {
     protocolVersion: transport.protocolVersion,
     list: async () => (await pages(client, "skills/list", {}, listed)).flatMap((page) => page.skills as Entry[]),
     get: async (uri) => (await client.request({ method: "skills/get", params: { uri } }, got)).skill as Entry,
     read: (entry, uri) => readChecked(client, entry, uri),
-    readDirectory: async (uri) =>
-      (await pages(client, "resources/directory/read", { uri }, children)).flatMap((page) => page.resources as Child[]),
+    readDirectory: (uri) => readChildren("resources/directory/read", { uri }),
+    listResources: () => readChildren("resources/list", {}),
     host: client as unknown as Host,
     close: () => client.close(),
   };

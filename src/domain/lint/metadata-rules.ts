@@ -1,3 +1,4 @@
+import { isVersion } from "../version.ts";
 import { findPair } from "../frontmatter.ts";
 import { isText, kindOfValue, placeOfPair, placeOfSpan, withQuotes, withSpan, withValue } from "./field.ts";
 import type { Fields } from "./field.ts";
@@ -16,7 +17,18 @@ export function checkMetadata(fields: Fields): void {
     fields.remarks.add({ code: "metadata_not_mapping", ...placeOfPair(pair), message, fix });
     return;
   }
-  for (const entry of pair.value.pairs) checkValue(fields, entry, pair.value.span.line === pair.keySpan.line);
+  for (const entry of pair.value.pairs) {
+    checkValue(fields, entry, pair.value.span.line === pair.keySpan.line);
+    if (entry.key === "version") checkVersion(fields, entry);
+  }
+}
+
+/** A publish takes its version from here, when the request names none; a label that is no version is passed over. */
+function checkVersion({ remarks }: Fields, { value, keySpan }: Pair): void {
+  if (value.kind !== "scalar" || typeof value.value !== "string" || isVersion(value.value)) return;
+  const message = `The metadata value "version" is "${excerpt(value.value)}", which is no semantic version and is ignored.`;
+  const fix = 'Write a version such as "1.4.0", or remove the line and let the registry count.';
+  remarks.add({ code: "version_ignored", ...placeOfSpan(keySpan), message, fix });
 }
 
 function checkValue(fields: Fields, entry: Pair, isFlow: boolean): void {
