@@ -17,7 +17,7 @@ CREATE TABLE skills (
   path        TEXT NOT NULL,
   visibility  TEXT NOT NULL CHECK (visibility IN ('public', 'unlisted', 'private')),
   current     TEXT,
-  -- The words of the current release's name and description, a space before each, for the simple search.
+  -- A copy of the current release's, so that a search reads no release.
   search_text TEXT NOT NULL DEFAULT '',
   created_at  INTEGER NOT NULL,
   updated_at  INTEGER NOT NULL,
@@ -57,6 +57,8 @@ CREATE TABLE releases (
   skill_md_bytes INTEGER NOT NULL,
   zip_digest     TEXT NOT NULL REFERENCES blobs (digest),
   tar_digest     TEXT NOT NULL REFERENCES blobs (digest),
+  -- The words of name and description, a space before each, for the simple search.
+  search_text    TEXT NOT NULL,
   published_at   INTEGER NOT NULL,
   -- The principal that published: 'operator' or 'token:<id>'.
   published_by   TEXT NOT NULL,

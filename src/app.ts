@@ -1,8 +1,10 @@
 import { Hono } from "hono";
 
+import { lifecycleApi } from "./api/lifecycle.ts";
 import { namespacesApi } from "./api/namespaces.ts";
 import { otherMethods } from "./api/other-methods.ts";
 import { problemDetails } from "./api/problems.ts";
+import { publishApi } from "./api/publish.ts";
 import { skillsApi } from "./api/skills.ts";
 import { checkHost, checkOrigin, secureHeaders } from "./boundary.ts";
 import { Problem, problem } from "./domain/problem.ts";
@@ -28,7 +30,9 @@ app.all("/mcp/:namespace{.+}", (context) => mcp(context.req.raw, context.env, co
 
 // Door 2: publishers.
 app.route("/api/v1", namespacesApi);
+app.route("/api/v1", publishApi);
 app.route("/api/v1", skillsApi);
+app.route("/api/v1", lifecycleApi);
 app.route("/api/v1", otherMethods);
 
 app.notFound(() => problemDetails(problem("not_found", "Nothing is served at this address")));

@@ -10,7 +10,7 @@ const methodsOf: Readonly<Record<string, string>> = {
   "/namespaces/:namespace/tokens": "GET, POST",
   "/namespaces/:namespace/tokens/:id": "DELETE",
   "/namespaces/:namespace/skills": "GET, POST",
-  "/namespaces/:namespace/skills/:rest{.+}": "GET",
+  "/namespaces/:namespace/skills/:rest{.+}": "GET, PATCH, DELETE",
 };
 
 export const otherMethods = new Hono<AppEnv>();

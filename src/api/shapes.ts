@@ -1,13 +1,14 @@
 import type { Namespace } from "../domain/names.ts";
 import { movingUri, pinnedUri } from "../domain/uri.ts";
-import type { FileRow, ReleaseRow, SkillRow, SkillStateRow } from "../storage/catalog.ts";
+import type { AnySkillRow, FileRow, ReleaseRow, SkillStateRow } from "../storage/catalog.ts";
 
 /** Rows as the API shows them: snake_case, times in ISO 8601, sizes in bytes. */
 export function formatTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
-export function formatSkill(row: SkillRow) {
+/** A skill without a current release has no version, name or description to show. */
+export function formatSkill(row: AnySkillRow) {
   return {
     namespace: row.namespace,
     path: row.path,
@@ -18,7 +19,7 @@ export function formatSkill(row: SkillRow) {
     version: row.version,
     files: row.file_count,
     bytes: row.total_bytes,
-    published_at: formatTime(row.published_at),
+    published_at: row.version === null ? null : formatTime(row.published_at),
   };
 }
 
@@ -33,7 +34,7 @@ export function formatSkillState(row: SkillStateRow) {
   };
 }
 
-export function formatRelease(namespace: Namespace, row: ReleaseRow) {
+export function formatRelease(namespace: Namespace, row: Omit<ReleaseRow, "id">) {
   return {
     namespace,
     path: row.path,
@@ -53,6 +54,7 @@ export function formatRelease(namespace: Namespace, row: ReleaseRow) {
     },
     published_at: formatTime(row.published_at),
     published_by: row.published_by,
+    yanked_at: row.yanked_at === null ? null : formatTime(row.yanked_at),
   };
 }
 

@@ -23,6 +23,10 @@ export const adviseSkillMdBytes = 256 * KiB;
 /** Agent Skills recommends to keep a body short; past this a host loads little else. */
 export const adviseSkillMdLines = 500;
 
+// An upload. A folder of many small skills travels in one, so files count per upload and per skill.
+export const maxFilesPerUpload = 2048;
+export const maxSkillsPerUpload = 100;
+
 // Frontmatter, by the Agent Skills format; lengths count code points.
 export const maxNameLength = 64;
 export const maxDescriptionLength = 1024;
@@ -45,6 +49,10 @@ export const maxUploadBytes = 20 * MiB;
 /** MCP requests are small; the SDK's own bound. */
 export const maxMcpRequestBytes = 4 * MiB;
 export const maxJsonRequestBytes = 64 * KiB;
+/** Long enough for a UUID, a commit and a job number together. */
+export const maxIdempotencyKeyLength = 255;
+/** How long an answer is kept for a retry. */
+export const receiptLifetimeMs = 86_400_000;
 /** Findings reported for one upload; the rest is counted in a last finding. */
 export const maxFindings = 200;
 

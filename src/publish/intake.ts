@@ -1,6 +1,6 @@
 import { fileFinding } from "../domain/finding.ts";
 import type { Finding } from "../domain/finding.ts";
-import { maxFileBytes, maxFilesPerSkill, maxSkillBytes } from "../domain/limits.ts";
+import { maxFileBytes, maxFilesPerUpload, maxSkillBytes } from "../domain/limits.ts";
 import { Junk } from "./junk.ts";
 
 /**
@@ -48,16 +48,16 @@ export class Intake {
 
   /**
    * The member of that name, to be filled; undefined for junk.
-   * @throws Stop past maxFilesPerSkill
+   * @throws Stop past maxFilesPerUpload
    */
   admit(name: string): Member | undefined {
     // `tar -c .` and `find .` start every name with "./", which says nothing.
     const path = name.replace(/^(?:\.\/+)+/u, "");
     if (this.#junk.takes(path)) return undefined;
-    if (this.members.length === maxFilesPerSkill) {
+    if (this.members.length === maxFilesPerUpload) {
       throw new Stop({
         code: "too_many_files",
-        message: `The upload holds more than ${maxFilesPerSkill} files (maxFilesPerSkill).`,
+        message: `The upload holds more than ${maxFilesPerUpload} files (maxFilesPerUpload).`,
         fix: "Leave out generated and vendored files, or split the skill.",
       });
     }

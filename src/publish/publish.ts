@@ -1,121 +1,148 @@
 import type { Digest } from "../domain/digest.ts";
 import { concurrentBlobPuts, maxVersionRetries } from "../domain/limits.ts";
+import type { SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/principal.ts";
-import { Problem, problem } from "../domain/problem.ts";
-import { isPrerelease, isVersion, nextPatch } from "../domain/version.ts";
+import { Problem } from "../domain/problem.ts";
+import { isPrerelease } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
 import type { Blobs } from "../storage/blobs.ts";
-import type { Ledger, SkillState } from "../storage/ledger.ts";
-import { entryTexts, isSameRelease, pack, searchTextOf } from "./release.ts";
+import { busy } from "../storage/ledger.ts";
+import type { Change, Ledger, NewRelease } from "../storage/ledger.ts";
+import type { Receipt } from "../storage/receipts.ts";
+import { decide, requestedVersion } from "./decide.ts";
+import type { Decision } from "./decide.ts";
+import { entryTexts, pack, searchTextOf } from "./release.ts";
 import type { Draft, Packed } from "./release.ts";
 
 /**
  * The one way in for bytes: decide → touch → upload → commit. Blobs first, then one D1 batch that makes everything
- * visible at once. A crash before the batch leaves blobs that nobody references; a retry is always safe, because
- * publishing the same bytes again is a no-op.
+ * visible at once, for all skills of the upload. A crash before the batch leaves blobs that nobody references; a
+ * retry is always safe, because publishing the same bytes again is a no-op.
  */
 export interface PublishOptions {
   version: Version | undefined;
   visibility: SkillVisibility | undefined;
-  /** Whether the release may become current; a pre-release never does. */
+  /** Whether a release may become current; a pre-release never does. */
   mayBecomeCurrent: boolean;
   isDryRun: boolean;
+  /** Below which path skills that the upload lacks are reported, or (`isDry` false) withdrawn. */
+  prune: { below: SkillPath; isDry: boolean } | undefined;
   publishedBy: string;
   /** For a skill that is new and for which the request names no visibility. */
   defaultVisibility: SkillVisibility;
   now: number;
+  /** Called with the outcome right before it is committed, for an answer to be kept with it. */
+  receiptOf?: (published: Published) => Receipt;
+}
+
+/** One skill of the upload, as it stands after the publish. */
+export interface PublishedSkill {
+  draft: Draft;
+  decision: Decision;
+  /** Undefined when nothing was added, or only would be. */
+  release: NewRelease | undefined;
 }
 
 export interface Published {
-  version: Version;
-  /** False when these bytes were there already. */
-  isNew: boolean;
-  /** What the request changed besides adding a release. */
-  visibilityChanged: boolean;
+  skills: PublishedSkill[];
+  pruned: SkillPath[];
+  isChanged: boolean;
+  hasNewRelease: boolean;
 }
 
-export async function publish(draft: Draft, options: PublishOptions, ledger: Ledger, blobs: Blobs): Promise<Published> {
-  let packed: Packed | undefined;
+/** Where the bytes and the rows go. */
+export interface Stores {
+  ledger: Ledger;
+  blobs: Blobs;
+}
+
+export async function publish(drafts: readonly Draft[], options: PublishOptions, stores: Stores): Promise<Published> {
+  const packed = new Map<Draft, Packed>();
   for (let attempt = 0; attempt < maxVersionRetries; attempt++) {
-    const state = await ledger.findState(draft.path, requestedVersion(draft, options));
-    const decision = decide(draft, options, state);
-    const texts = decision.isNew ? entryTexts(draft, decision.version) : undefined;
-    if (options.isDryRun) return decision;
-    if (texts === undefined) {
-      if (decision.visibilityChanged) await ledger.setVisibility(draft.path, options.visibility!, options.now);
-      return decision;
+    const decisions = await decideAll(drafts, options, stores.ledger);
+    const fresh = drafts.filter((_, index) => decisions[index]!.isNew);
+    if (!options.isDryRun) {
+      for (const draft of fresh) if (!packed.has(draft)) packed.set(draft, await pack(draft));
+      await upload(
+        fresh.map((draft) => packed.get(draft)!),
+        stores,
+        options.now,
+      );
     }
-    packed ??= await pack(draft);
-    await upload(packed, ledger, blobs, options.now);
-    if (await commit(draft, { ...packed, ...texts, version: decision.version }, options, ledger)) return decision;
+    const skills = drafts.map((draft, index) => skillOf(draft, decisions[index]!, packed.get(draft), options));
+    const published = outcome(skills, await findVanished(drafts, options, stores.ledger), options);
+    if (options.isDryRun || (await commit(published, options, stores.ledger))) return published;
   }
-  throw problem("busy", "Many publishers are publishing this skill at once; try again", {
-    headers: { "retry-after": "1" },
-  });
+  throw busy();
 }
 
-/** The version that the author names, in the request or in the frontmatter. */
-function requestedVersion(draft: Draft, options: PublishOptions): Version | undefined {
-  if (options.version !== undefined) return options.version;
-  const metadata = draft.entry.frontmatter["metadata"] as Record<string, string> | undefined;
-  const declared = metadata?.["version"];
-  return declared !== undefined && isVersion(declared) ? declared : undefined;
+async function decideAll(drafts: readonly Draft[], options: PublishOptions, ledger: Ledger): Promise<Decision[]> {
+  const wanted = drafts.map((draft) => ({ path: draft.path, version: requestedVersion(draft, options.version) }));
+  const states = await ledger.findStates(wanted);
+  return drafts.map((draft, index) => decide(draft, options, states[index]!));
 }
 
-/** @throws Problem `version_exists`, `path_conflict` */
-function decide(draft: Draft, options: PublishOptions, state: SkillState): Published {
-  if (state.conflict !== undefined) {
-    throw problem(
-      "path_conflict",
-      `"${draft.path}" and the skill "${state.conflict}" would lie inside each other; choose another ?path=`,
-    );
-  }
-  const requested = requestedVersion(draft, options);
-  const visibilityChanged =
-    state.skill !== undefined && options.visibility !== undefined && options.visibility !== state.skill.visibility;
-  const twin = requested === undefined ? state.current : state.requested;
-  if (twin !== undefined && isSameRelease(draft, twin)) {
-    return { version: twin.version, isNew: false, visibilityChanged };
-  }
-  if (requested !== undefined && state.requested !== undefined) {
-    const next = nextPatch(state.highest);
-    throw problem(
-      "version_exists",
-      `Version ${requested} of "${draft.path}" exists with other bytes, and a version is never reused. Publish as ` +
-        `another version, e.g. ?version=${next}; where the frontmatter names metadata.version, raise it there`,
-    );
-  }
-  return { version: requested ?? nextPatch(state.highest), isNew: true, visibilityChanged };
+function skillOf(
+  draft: Draft,
+  decision: Decision,
+  packed: Packed | undefined,
+  options: PublishOptions,
+): PublishedSkill {
+  if (!decision.isNew) return { draft, decision, release: undefined };
+  const texts = entryTexts(draft, decision.version);
+  if (packed === undefined) return { draft, decision, release: undefined };
+  const release: NewRelease = {
+    path: draft.path,
+    version: decision.version,
+    name: draft.entry.frontmatter.name,
+    description: draft.entry.frontmatter.description,
+    tree: draft.tree,
+    ...packed,
+    ...texts,
+    searchText: searchTextOf(draft),
+    visibility: options.visibility ?? options.defaultVisibility,
+    becomesCurrent: options.mayBecomeCurrent && !isPrerelease(decision.version),
+  };
+  return { draft, decision, release };
 }
 
-async function upload(packed: Packed, ledger: Ledger, blobs: Blobs, now: number): Promise<void> {
-  const all = [...packed.bytes].map(([digest, bytes]) => ({ digest, size: bytes.byteLength }));
+/** Skills below the pruned path that lists show and the upload lacks. */
+async function findVanished(drafts: readonly Draft[], { prune }: PublishOptions, ledger: Ledger): Promise<SkillPath[]> {
+  if (prune === undefined) return [];
+  const kept = new Set<string>(drafts.map((draft) => draft.path));
+  return (await ledger.listCurrentBelow(prune.below)).filter((path) => !kept.has(path));
+}
+
+function outcome(skills: PublishedSkill[], pruned: SkillPath[], options: PublishOptions): Published {
+  const hasNewRelease = skills.some(({ decision }) => decision.isNew);
+  const prunes = options.prune?.isDry === false && pruned.length > 0;
+  const isChanged = hasNewRelease || prunes || skills.some(({ decision }) => decision.visibilityChanges);
+  return { skills, pruned, isChanged, hasNewRelease };
+}
+
+async function upload(packed: readonly Packed[], { ledger, blobs }: Stores, now: number): Promise<void> {
+  const bytes = new Map<Digest, Uint8Array>(packed.flatMap((one) => [...one.bytes]));
+  if (bytes.size === 0) return;
+  const all = [...bytes].map(([digest, content]) => ({ digest, size: content.byteLength }));
   const missing = [...(await ledger.touch(all, now))];
-  await inPool(missing, concurrentBlobPuts, (digest) => blobs.put(digest, packed.bytes.get(digest)!));
+  await inPool(missing, concurrentBlobPuts, (digest) => blobs.put(digest, bytes.get(digest)!));
   await ledger.markStored(missing);
 }
 
-/** False when another publisher took the version meanwhile: the decision has to be made again. */
-async function commit(
-  draft: Draft,
-  stored: Packed & ReturnType<typeof entryTexts> & { version: Version },
-  options: PublishOptions,
-  ledger: Ledger,
-): Promise<boolean> {
+/** False when another publisher took a version meanwhile: the decision has to be made again. */
+async function commit(published: Published, options: PublishOptions, ledger: Ledger): Promise<boolean> {
+  const change: Change = {
+    releases: published.skills.flatMap(({ release }) => (release === undefined ? [] : [release])),
+    visibilities: published.skills
+      .filter(({ decision }) => decision.visibilityChanges)
+      .map(({ draft }) => ({ path: draft.path, visibility: options.visibility! })),
+    withdrawn: options.prune?.isDry === false ? published.pruned : [],
+    receipt: options.receiptOf?.(published),
+    publishedBy: options.publishedBy,
+    now: options.now,
+  };
   try {
-    await ledger.commit({
-      path: draft.path,
-      name: draft.entry.frontmatter.name,
-      description: draft.entry.frontmatter.description,
-      tree: draft.tree,
-      ...stored,
-      publishedBy: options.publishedBy,
-      now: options.now,
-      visibility: options.visibility ?? options.defaultVisibility,
-      setVisibility: options.visibility !== undefined,
-      becomesCurrent: options.mayBecomeCurrent && !isPrerelease(stored.version),
-      searchText: searchTextOf(draft),
-    });
+    await ledger.commit(change);
     return true;
   } catch (error) {
     if (error instanceof Problem && error.code === "version_exists") return false;

@@ -10,7 +10,8 @@ import { problem } from "../domain/problem.ts";
 import { searchableText } from "../domain/query.ts";
 import { movingUri } from "../domain/uri.ts";
 import type { Version } from "../domain/version.ts";
-import type { Blob, KnownRelease, NewFile } from "../storage/ledger.ts";
+import type { Blob, NewFile } from "../storage/ledger.ts";
+import type { KnownRelease } from "../storage/publish-state.ts";
 import { packTarGz, packZip } from "./pack.ts";
 
 /** A described upload: what is to be published, before a version is chosen. */
@@ -45,7 +46,7 @@ async function treeOf(digests: ReadonlyMap<string, Digest>): Promise<Digest> {
 /** Whether a known release holds these very bytes; the executable bits count where the upload could carry them. */
 export function isSameRelease(draft: Draft, known: KnownRelease): boolean {
   if (draft.tree !== known.tree) return false;
-  const executables = new Set(known.executables);
+  const executables = new Set(JSON.parse(known.executables) as string[]);
   return draft.files.every((file) => file.executable === undefined || file.executable === executables.has(file.path));
 }
 

@@ -63,6 +63,20 @@ SELECT ${skillColumns} FROM ${current}
 WHERE s.namespace = ?5 AND s.path > ?6 AND ${listedSql}
 ORDER BY s.path LIMIT ?7`;
 
+export type AnySkillRow = Omit<SkillRow, "version" | "name" | "description"> & {
+  version: Version | null;
+  name: string | null;
+  description: string | null;
+};
+
+/** ?6 after, ?7 rows. Skills without a current release as well, for their publishers. */
+export const listAllSkills = `
+WITH ${sightSql}
+SELECT ${skillColumns} FROM skills s
+LEFT JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = s.current
+WHERE s.namespace = ?5 AND s.path > ?6 AND s.deleted_at IS NULL AND ${listedSql}
+ORDER BY s.path LIMIT ?7`;
+
 export interface SkillStateRow {
   namespace: Namespace;
   path: SkillPath;
@@ -77,7 +91,7 @@ export const findSkill = `
 WITH ${sightSql}
 SELECT s.namespace, s.path, s.visibility, s.current, s.created_at, s.updated_at
 FROM skills s
-WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql}`;
+WHERE s.namespace = ?5 AND s.path = ?6 AND s.deleted_at IS NULL AND ${readableSql}`;
 
 /** ?6 path, ?7 version or NULL for the current one; the spelling follows the question. */
 export const findEntry = `
@@ -138,12 +152,14 @@ export interface ReleaseRow {
   tar_bytes: number;
   published_at: number;
   published_by: string;
+  yanked_at: number | null;
 }
 
-const releaseColumns = `
+/** Of a release `r` of the skill `s`, with its archives' blobs `z` and `t`. */
+export const releaseColumns = `
   r.id, r.path, r.version, r.version IS s.current AS is_current, r.name, r.description, r.tree, r.executables,
   r.file_count, r.total_bytes, r.zip_digest, z.size AS zip_bytes, r.tar_digest, t.size AS tar_bytes, r.published_at,
-  r.published_by`;
+  r.published_by, r.yanked_at`;
 
 const releaseTables = `skills s
   CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path

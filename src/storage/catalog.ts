@@ -55,6 +55,12 @@ export class Catalog {
     return { items: rows.slice(0, limit), hasMore: rows.length > limit };
   }
 
+  /** Every skill that is not unlisted, whether or not it has a current release. */
+  async listAllSkills(namespace: Namespace, after: string, limit: number): Promise<Page<sql.AnySkillRow>> {
+    const rows = await this.#ask<sql.AnySkillRow>(sql.listAllSkills, namespace, after, limit + 1);
+    return { items: rows.slice(0, limit), hasMore: rows.length > limit };
+  }
+
   /** The entry of the skill whose SKILL.md has this address, in the spelling of the address. */
   async findEntry(uri: SkillUri): Promise<{ entry: string } | undefined> {
     const key = skillKey(uri);
@@ -159,7 +165,16 @@ export interface FileFacts {
   media_type: string;
 }
 
-export type { DirectoryRow, EntryRow, FileRow, ReleaseRow, SearchRow, SkillRow, SkillStateRow } from "./catalog-sql.ts";
+export type {
+  AnySkillRow,
+  DirectoryRow,
+  EntryRow,
+  FileRow,
+  ReleaseRow,
+  SearchRow,
+  SkillRow,
+  SkillStateRow,
+} from "./catalog-sql.ts";
 export type { SkillVisibility };
 
 /** A SKILL.md address names its skill exactly; any other file or directory is none. */

@@ -3,7 +3,7 @@ import { packTar } from "modern-tar";
 import type { TarHeader } from "modern-tar";
 import { describe, expect, it } from "vitest";
 
-import { maxFileBytes, maxFilesPerSkill, maxSkillBytes, maxUploadBytes } from "../../src/domain/limits.ts";
+import { maxFileBytes, maxFilesPerUpload, maxSkillBytes, maxUploadBytes } from "../../src/domain/limits.ts";
 import { Problem } from "../../src/domain/problem.ts";
 import { readUpload } from "../../src/publish/archive.ts";
 import type { Upload } from "../../src/publish/archive.ts";
@@ -968,13 +968,13 @@ describe("limits hold for every intake", () => {
     ["form", (list) => readForm(formOf(...list.map((name): [string, string] => [formHead(name), ""])))],
   ];
 
-  it.each(intakes)("%s: as many files as a skill may have, and not one more", async (_, make) => {
-    const full = await make(names(maxFilesPerSkill));
+  it.each(intakes)("%s: as many files as an upload may have, and not one more", async (_, make) => {
+    const full = await make(names(maxFilesPerUpload));
     expect(full.findings).toEqual([]);
-    expect(full.files).toHaveLength(maxFilesPerSkill);
+    expect(full.files).toHaveLength(maxFilesPerUpload);
     const found = await stop(make(names(600)));
     expect(found.code).toBe("too_many_files");
-    expect(found.message).toContain(`${maxFilesPerSkill} files (maxFilesPerSkill)`);
+    expect(found.message).toContain(`${maxFilesPerUpload} files (maxFilesPerUpload)`);
   });
 
   it.each(intakes)("%s: a path of 256 bytes, nine segments or NFD is refused with the rest", async (_, make) => {

@@ -33,7 +33,8 @@ const operatorToken = "operator-token-for-tests-on-the-wire-0123456789";
 const publishers = 6;
 const forms: readonly UploadForm[] = ["zip", "tar.gz", "form"];
 
-export default async function startRegistry(project: TestProject): Promise<() => Promise<void>> {
+/** Called by vitest before all tests; it calls what is returned after them. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const vars = { ADMIN_TOKEN: operatorToken, SIGNING_KEY: "signing-key-for-tests-on-the-wire-0123456789" };
   const { origin, stop } = await startHost({ vars });
   try {

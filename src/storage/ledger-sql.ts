@@ -1,0 +1,65 @@
+import { findConflicts } from "./publish-state.ts";
+
+/** The statements of the ledger. ?1 is the namespace, and ?2 the path wherever one skill is meant. */
+
+export const touchBlobs = `
+INSERT INTO blobs (digest, size, state, touched_at)
+SELECT DISTINCT value ->> 'digest', value ->> 'size', 'touched', ?2 FROM json_each(?1) WHERE true
+ON CONFLICT (digest) DO UPDATE SET touched_at = excluded.touched_at WHERE state <> 'deleting'
+RETURNING digest, state`;
+
+export const markStored = `
+UPDATE blobs SET state = 'stored' WHERE state = 'touched' AND digest IN (SELECT value FROM json_each(?1))`;
+
+/** ?2 JSON of {path, version, above} */
+export const refusePathConflict = `INSERT INTO guards (path_conflict) SELECT 1 WHERE EXISTS (${findConflicts})`;
+
+export const refuseSpentVersion = `
+INSERT INTO guards (version_spent)
+SELECT 1 FROM spent_versions WHERE namespace = ?1 AND path = ?2 AND version = ?3`;
+
+/** A deleted skill that is published again begins anew: its visibility is that of a new one. */
+export const insertSkill = `
+INSERT INTO skills (namespace, path, visibility, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4)
+ON CONFLICT (namespace, path) DO UPDATE SET
+  updated_at = excluded.updated_at,
+  created_at = CASE WHEN deleted_at IS NULL THEN created_at ELSE excluded.created_at END,
+  visibility = CASE WHEN deleted_at IS NULL THEN visibility ELSE excluded.visibility END,
+  deleted_at = NULL`;
+
+/** ?3 version, ?4 JSON of the scalar columns, ?5 and ?6 the entries */
+export const insertRelease = `
+INSERT INTO releases (namespace, path, version, major, minor, patch, pre, name, description, tree, executables,
+  file_count, total_bytes, skill_md_bytes, zip_digest, tar_digest, search_text, published_at, published_by, entry_bytes,
+  entry, pinned_entry)
+SELECT ?1, ?2, ?3, c ->> 'major', c ->> 'minor', c ->> 'patch', c ->> 'pre', c ->> 'name', c ->> 'description',
+  c ->> 'tree', c ->> 'executables', c ->> 'file_count', c ->> 'total_bytes', c ->> 'skill_md_bytes', c ->> 'zip',
+  c ->> 'tar', c ->> 'search_text', c ->> 'now', c ->> 'by', c ->> 'entry_bytes', ?5, ?6
+FROM (SELECT ?4 AS c)`;
+
+export const insertFiles = `
+INSERT INTO release_files (namespace, path, version, file, digest, size, media_type, executable)
+SELECT ?1, ?2, ?3, value ->> 'file', value ->> 'digest', value ->> 'size', value ->> 'mediaType', value ->> 'executable'
+FROM json_each(?4)`;
+
+export const setVisibility = `UPDATE skills SET visibility = ?3, updated_at = ?4 WHERE namespace = ?1 AND path = ?2`;
+
+/** ?3 version */
+export const setCurrent = `
+UPDATE skills SET current = ?3, updated_at = ?4, search_text = (
+  SELECT search_text FROM releases r WHERE r.namespace = ?1 AND r.path = ?2 AND r.version = ?3
+) WHERE namespace = ?1 AND path = ?2`;
+
+export const raiseRevision = `UPDATE namespaces SET revision = revision + 1 WHERE name = ?1`;
+
+export const listCurrentBelow = `
+SELECT path FROM skills WHERE namespace = ?1 AND path > ?2 || '/' AND path < ?2 || '0' AND current IS NOT NULL
+ORDER BY path`;
+
+/** ?2 JSON array of paths, ?3 now */
+export const withdraw = [
+  `UPDATE releases SET yanked_at = ?3
+   WHERE namespace = ?1 AND path IN (SELECT value FROM json_each(?2)) AND yanked_at IS NULL`,
+  `UPDATE skills SET current = NULL, search_text = '', updated_at = ?3
+   WHERE namespace = ?1 AND path IN (SELECT value FROM json_each(?2))`,
+];

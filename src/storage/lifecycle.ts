@@ -1,0 +1,111 @@
+import type { Namespace, SkillPath } from "../domain/names.ts";
+import type { SkillVisibility } from "../domain/principal.ts";
+import { problem } from "../domain/problem.ts";
+import type { Version } from "../domain/version.ts";
+import { raiseRevision, setCurrent, setVisibility } from "./ledger-sql.ts";
+
+/**
+ * What happens to skills and releases after they were published. Each change is one batch with one revision; none
+ * touches bytes, which a sweep removes once nothing references them.
+ */
+export class Lifecycle {
+  readonly #db: D1Database;
+  readonly #namespace: Namespace;
+  readonly #now: number;
+
+  constructor(db: D1Database, namespace: Namespace, now: number) {
+    this.#db = db;
+    this.#namespace = namespace;
+    this.#now = now;
+  }
+
+  /**
+   * Moves `current`, changes the visibility, or both together.
+   * @throws Problem `release_yanked` when the release that should be current is yanked (or gone) by then
+   */
+  async changeSkill(path: SkillPath, change: { visibility?: SkillVisibility; current?: Version }): Promise<void> {
+    const { visibility, current } = change;
+    try {
+      await this.#change([
+        ...(visibility === undefined ? [] : [this.#bind(setVisibility, path, visibility, this.#now)]),
+        ...(current === undefined
+          ? []
+          : [this.#bind(refuseYanked, path, current), this.#bind(setCurrent, path, current, this.#now)]),
+      ]);
+    } catch (error) {
+      if (String(error).includes("not_living")) {
+        throw problem("release_yanked", `${current} is yanked; un-yank it before it can be current`);
+      }
+      throw error;
+    }
+  }
+
+  /** Hides a release from lists. Where it was current, the highest full version that is left takes its place. */
+  yank(path: SkillPath, version: Version): Promise<void> {
+    return this.#change([
+      this.#bind(yank, path, version, this.#now),
+      this.#bind(replaceCurrent, path, version, this.#now),
+    ]);
+  }
+
+  /** Shows a release again; it becomes current only where the skill has none. */
+  unyank(path: SkillPath, version: Version): Promise<void> {
+    return this.#change([this.#bind(unyank, path, version), this.#bind(findCurrent, path, this.#now)]);
+  }
+
+  /** Leaves a tombstone and the list of versions that are spent; every address of the skill is unknown from now on. */
+  delete(path: SkillPath): Promise<void> {
+    return this.#change([
+      this.#bind(bury, path, this.#now),
+      this.#bind(spendVersions, path),
+      this.#bind(deleteFiles, path),
+      this.#bind(deleteReleases, path),
+    ]);
+  }
+
+  #bind(statement: string, ...parameters: (string | number)[]): D1PreparedStatement {
+    return this.#db.prepare(statement).bind(this.#namespace, ...parameters);
+  }
+
+  async #change(statements: D1PreparedStatement[]): Promise<void> {
+    await this.#db.batch([...statements, this.#db.prepare(raiseRevision).bind(this.#namespace)]);
+  }
+}
+
+// ?1 namespace, ?2 path, ?3 version or time, ?4 time.
+
+const refuseYanked = `
+INSERT INTO guards (not_living) SELECT 1 WHERE NOT EXISTS (
+  SELECT 1 FROM releases WHERE namespace = ?1 AND path = ?2 AND version = ?3 AND yanked_at IS NULL)`;
+
+const yank = `
+UPDATE releases SET yanked_at = coalesce(yanked_at, ?4) WHERE namespace = ?1 AND path = ?2 AND version = ?3`;
+
+const unyank = `UPDATE releases SET yanked_at = NULL WHERE namespace = ?1 AND path = ?2 AND version = ?3`;
+
+const highestLiving = (column: string) => `
+(SELECT ${column} FROM releases r
+ WHERE r.namespace = ?1 AND r.path = ?2 AND r.yanked_at IS NULL AND r.pre = ''
+ ORDER BY r.major DESC, r.minor DESC, r.patch DESC LIMIT 1)`;
+
+const replaceCurrent = `
+UPDATE skills SET current = ${highestLiving("version")}, search_text = coalesce(${highestLiving("search_text")}, ''),
+  updated_at = ?4
+WHERE namespace = ?1 AND path = ?2 AND current = ?3`;
+
+const findCurrent = `
+UPDATE skills SET current = ${highestLiving("version")}, search_text = coalesce(${highestLiving("search_text")}, ''),
+  updated_at = ?3
+WHERE namespace = ?1 AND path = ?2 AND current IS NULL`;
+
+const bury = `
+UPDATE skills SET deleted_at = ?3, updated_at = ?3, current = NULL, search_text = ''
+WHERE namespace = ?1 AND path = ?2 AND deleted_at IS NULL`;
+
+const spendVersions = `
+INSERT INTO spent_versions (namespace, path, version, major, minor, patch, pre)
+SELECT namespace, path, version, major, minor, patch, pre FROM releases WHERE namespace = ?1 AND path = ?2`;
+
+const deleteFiles = `DELETE FROM release_files WHERE namespace = ?1 AND path = ?2`;
+
+const deleteReleases = `DELETE FROM releases WHERE namespace = ?1 AND path = ?2`;
