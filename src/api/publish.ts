@@ -35,7 +35,11 @@ publishApi.post("/namespaces/:namespace/skills", async (context) => {
     body: raw.body,
     headers: raw.headers,
   });
-  const prepared = await prepare(upload, { namespace: caller.namespace.name, ...query });
+  const prepared = await prepare(upload, {
+    ...query,
+    namespace: caller.namespace.name,
+    isFolderOfSkills: query.prune !== undefined,
+  });
   const key = query.isDryRun ? undefined : await readKey(context, caller, prepared);
   return publishOnce(context, caller, prepared, { query, key });
 });

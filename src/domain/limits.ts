@@ -93,3 +93,21 @@ export const minSecretLength = 32;
 export const defaultTokenDays = 90;
 export const maxTokenDays = 365;
 export const maxTokensListed = 100;
+
+// The sweep of orphans, once an hour: bytes that no release references are gone before they are a day old.
+/**
+ * How long a blob may wait for its release. Far above any publish, which lasts minutes; and low enough that ten hourly
+ * runs in a row may fail and the eleventh is still in time.
+ */
+export const orphanGraceMs = 12 * 3_600_000;
+/**
+ * How long a claim belongs to the sweep that made it. Workers ends a scheduled run after 15 minutes, and with it every
+ * call that was still under way: past twice that, no delete of the old owner can arrive any more.
+ */
+export const claimLeaseMs = 30 * 60_000;
+/** A run takes no further batch after this, and erases no claim that is older: well inside those 15 minutes. */
+export const sweepBudgetMs = 5 * 60_000;
+/** R2 deletes at most 1,000 keys in one call. */
+export const sweepBatchBlobs = 1_000;
+/** D1 answers 1,000 queries to one invocation, and a batch asks at most four. */
+export const maxSweepBatches = 200;

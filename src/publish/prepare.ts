@@ -25,6 +25,8 @@ export interface PrepareOptions {
   /** For one skill its whole path (by default its name), for several what their paths begin with. */
   path: SkillPath | undefined;
   allowSecrets: boolean;
+  /** Whether the request speaks of several skills, however many the upload holds. */
+  isFolderOfSkills: boolean;
 }
 
 export interface Prepared {
@@ -39,7 +41,7 @@ const needsAllFiles = new Set(["broken_link", "skill_md_missing"]);
 
 /** @throws Problem `invalid_release` with all findings, of all skills of the upload */
 export async function prepare(upload: Upload, options: PrepareOptions): Promise<Prepared> {
-  const { isSingle, parts, findings: ofSplit } = splitUpload(upload);
+  const { isSingle, parts, findings: ofSplit } = splitUpload(upload, options.isFolderOfSkills);
   const drafts: Draft[] = [];
   const found = [...upload.findings, ...ofSplit];
   for (const part of parts) {

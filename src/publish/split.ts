@@ -23,11 +23,13 @@ export interface Split {
   findings: Finding[];
 }
 
-export function splitUpload(upload: Upload): Split {
+/** `isFolderOfSkills`: the request says so, and a folder that shrank to one skill looks like a wrapped skill. */
+export function splitUpload(upload: Upload, isFolderOfSkills: boolean): Split {
   const roots = hasRootSkill(upload.files) ? [] : topmostRoots(upload.files);
   if (roots.length === 0) {
     const parts = [{ root: "", folder: upload.folder, files: upload.files }];
-    return { isSingle: true, parts, findings: tooManyFiles("", upload.files) };
+    const isSingle = !(isFolderOfSkills && upload.folder !== undefined);
+    return { isSingle, parts, findings: tooManyFiles("", upload.files) };
   }
   const parts = roots.map((root) => partOf(root, upload.files));
   const findings = [

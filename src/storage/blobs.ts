@@ -32,6 +32,11 @@ export class Blobs {
     return { body: object.body, size: object.size };
   }
 
+  /** Only a sweep calls this, and only for blobs that it has claimed. Absent bytes are no error: crashes repeat it. */
+  async delete(digests: readonly Digest[]): Promise<void> {
+    if (digests.length > 0) await this.#bucket.delete(digests.map(keyOf));
+  }
+
   async #find(digest: Digest): Promise<R2ObjectBody> {
     const object = await this.#bucket.get(keyOf(digest));
     if (object === null) throw new Error(`blob ${digest} is listed but not stored`);

@@ -88,8 +88,27 @@ function applyDamage(bytes: Uint8Array, { kind, at, length, value }: Damage): Ui
 const lie = <T>(truth: fc.Arbitrary<T>, ...lies: T[]) =>
   fc.oneof({ weight: 6, arbitrary: truth }, ...(lies.length === 0 ? [] : [fc.constantFrom(...lies)]));
 const memberNames = fc.constantFrom(
-  "SKILL.md", "SKILL.md", "a.txt", "a.txt", "A.txt", "a/", "a/b", "../x", "/etc/passwd", "x\\y", "s/".repeat(20), "", "日本", "%2e%2e/x",
-  "__proto__", "n".repeat(70_000), "\0", ".git/config", "./x", "././/x", "C:x",
+  "SKILL.md",
+  "SKILL.md",
+  "a.txt",
+  "a.txt",
+  "A.txt",
+  "a/",
+  "a/b",
+  "../x",
+  "/etc/passwd",
+  "x\\y",
+  "s/".repeat(20),
+  "",
+  "日本",
+  "%2e%2e/x",
+  "__proto__",
+  "n".repeat(70_000),
+  "\0",
+  ".git/config",
+  "./x",
+  "././/x",
+  "C:x",
 );
 const memberBytes = fc.oneof(
   { weight: 8, arbitrary: fc.uint8Array({ maxLength: 80 }) },
@@ -110,8 +129,18 @@ const zipEntry: fc.Arbitrary<RawEntry> = fc
     size: lie(fc.constant<number | undefined>(undefined), ...hugeNumbers),
     compressedSize: lie(fc.constant<number | undefined>(undefined), ...hugeNumbers),
     crc: lie(fc.constant<number | undefined>(undefined), 0, 0xffffffff),
-    extra: lie(fc.constant(new Uint8Array()), Uint8Array.of(1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 1), Uint8Array.of(0x75, 0x70, 3, 0, 1)),
-    local: lie(fc.constant<RawEntry["local"] | undefined>(undefined), { name: "other" }, { size: 5 }, { method: 8 }, { crc: 1 }),
+    extra: lie(
+      fc.constant(new Uint8Array()),
+      Uint8Array.of(1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 1),
+      Uint8Array.of(0x75, 0x70, 3, 0, 1),
+    ),
+    local: lie(
+      fc.constant<RawEntry["local"] | undefined>(undefined),
+      { name: "other" },
+      { size: 5 },
+      { method: 8 },
+      { crc: 1 },
+    ),
   })
   .map(({ content, isDeflated, ...claims }) => {
     const data = isDeflated ? deflateSync(content) : content;
@@ -165,12 +194,22 @@ const zips = fc.tuple(fc.array(zipEntry, { maxLength: 5 }), zipEnd).map(([entrie
   return { contentType: "application/zip", bytes: rawZip(named, end) };
 });
 const tarBytes = fc
-  .tuple(fc.array(tarMember, { maxLength: 5 }), lie(fc.constant(tarEnd as Uint8Array), new Uint8Array(), new Uint8Array(512), bytesOf("x")))
+  .tuple(
+    fc.array(tarMember, { maxLength: 5 }),
+    lie(fc.constant(tarEnd as Uint8Array), new Uint8Array(), new Uint8Array(512), bytesOf("x")),
+  )
   .map(([members, end]) => concat(...members, end));
 const tars = tarBytes.map((bytes): Body => ({ contentType: "application/x-tar", bytes }));
 const tarGzs = tarBytes.map((bytes): Body => ({ contentType: "application/gzip", bytes: gzipSync(bytes) }));
 
-const heads = fc.constantFrom("", "PK\u0003\u0004", "PK\u0005\u0006", "\u001f\u008b\u0008\u0000", "\u001f\u008b\u0008\u001c", "ustar");
+const heads = fc.constantFrom(
+  "",
+  "PK\u0003\u0004",
+  "PK\u0005\u0006",
+  "\u001f\u008b\u0008\u0000",
+  "\u001f\u008b\u0008\u001c",
+  "ustar",
+);
 const garbage = fc
   .record({
     contentType: fc.constantFrom("application/zip", "application/gzip", "application/x-tar"),
@@ -178,7 +217,13 @@ const garbage = fc
     tail: fc.uint8Array({ maxLength: 700 }),
   })
   .map(({ contentType, head, tail }): Body => {
-    return { contentType, bytes: concat(Uint8Array.from(head, (char) => char.charCodeAt(0)), tail) };
+    return {
+      contentType,
+      bytes: concat(
+        Uint8Array.from(head, (char) => char.charCodeAt(0)),
+        tail,
+      ),
+    };
   });
 
 /** Small in the request and up to 32 MiB when unpacked; rare, since each costs what it threatens. */
@@ -222,17 +267,47 @@ const partHeads = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .constantFrom("SKILL.md", "a/b.txt", "日本.md", "a b", "100%.md", "it's;x=1", "..", "a\\b", "%22", "%0a", "", 'q"', "a\r\nX: y")
+      .constantFrom(
+        "SKILL.md",
+        "a/b.txt",
+        "日本.md",
+        "a b",
+        "100%.md",
+        "it's;x=1",
+        "..",
+        "a\\b",
+        "%22",
+        "%0a",
+        "",
+        'q"',
+        "a\r\nX: y",
+      )
       .map(dispositionOf),
   },
   {
     weight: 3,
     arbitrary: fc
       .tuple(
-        fc.constantFrom("Content-Disposition", "content-disposition", "CONTENT-DISPOSITION", "Content-Disposition ", "X-Other"),
+        fc.constantFrom(
+          "Content-Disposition",
+          "content-disposition",
+          "CONTENT-DISPOSITION",
+          "Content-Disposition ",
+          "X-Other",
+        ),
         fc.constantFrom("form-data", "FORM-DATA", "attachment", "", "form-data ;"),
         fc.array(
-          fc.constantFrom('name="files"', "name=files", 'filename="x.md"', "filename=x", "filename*=UTF-8''x", 'name="other"', "=", '"', "name"),
+          fc.constantFrom(
+            'name="files"',
+            "name=files",
+            'filename="x.md"',
+            "filename=x",
+            "filename*=UTF-8''x",
+            'name="other"',
+            "=",
+            '"',
+            "name",
+          ),
           { maxLength: 4 },
         ),
       )
@@ -241,23 +316,56 @@ const partHeads = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: "binary-ascii", maxLength: 40 }) },
 );
 const moreHeaders = fc.constantFrom(
-  "", "", "", "\r\nContent-Type: text/plain; charset=utf-16", "\r\nContent-Transfer-Encoding: base64", "\r\nContent-Transfer-Encoding: 8bit",
-  "\r\nContent-Disposition: form-data", "\r\n folded", "\r\nno colon", "\r\n: x", "\r\nX-Long: " + "y".repeat(5000),
+  "",
+  "",
+  "",
+  "\r\nContent-Type: text/plain; charset=utf-16",
+  "\r\nContent-Transfer-Encoding: base64",
+  "\r\nContent-Transfer-Encoding: 8bit",
+  "\r\nContent-Disposition: form-data",
+  "\r\n folded",
+  "\r\nno colon",
+  "\r\n: x",
+  "\r\nX-Long: " + "y".repeat(5000),
 );
 const partBytes = fc.oneof(
   fc.uint8Array({ maxLength: 60 }),
-  fc.constantFrom(`\r\n--${boundary}`, `\r\n--${boundary}--`, `--${boundary}`, "\r\n", "\r\n\r\n", `\r\n--${boundary.slice(1)}`).map(bytesOf),
+  fc
+    .constantFrom(
+      `\r\n--${boundary}`,
+      `\r\n--${boundary}--`,
+      `--${boundary}`,
+      "\r\n",
+      "\r\n\r\n",
+      `\r\n--${boundary.slice(1)}`,
+    )
+    .map(bytesOf),
 );
 const contentTypes = fc.constantFrom(
-  formType, formType, formType, formType, `multipart/form-data; boundary="${boundary}"`, "multipart/form-data", "multipart/form-data; boundary=",
-  'multipart/form-data; boundary="a', `multipart/form-data; charset=utf-8; BOUNDARY=${boundary}; x=y`, `multipart/mixed; boundary=${boundary}`,
-  `multipart/form-data; boundary=${"b".repeat(71)}`, "multipart/form-data; boundary=other",
+  formType,
+  formType,
+  formType,
+  formType,
+  `multipart/form-data; boundary="${boundary}"`,
+  "multipart/form-data",
+  "multipart/form-data; boundary=",
+  'multipart/form-data; boundary="a',
+  `multipart/form-data; charset=utf-8; BOUNDARY=${boundary}; x=y`,
+  `multipart/mixed; boundary=${boundary}`,
+  `multipart/form-data; boundary=${"b".repeat(71)}`,
+  "multipart/form-data; boundary=other",
 );
 
 /** A form, and what is done to it afterwards. */
 export const forms: fc.Arbitrary<{ body: Body; changes: Damage[] }> = fc
   .record({
-    parts: fc.array(fc.tuple(fc.tuple(partHeads, moreHeaders).map((both) => both.join("")), partBytes), { maxLength: 5 }),
+    parts: fc.array(
+      fc.tuple(
+        fc.tuple(partHeads, moreHeaders).map((both) => both.join("")),
+        partBytes,
+      ),
+      { maxLength: 5 },
+    ),
     contentType: contentTypes,
     changes: damages,
   })
@@ -265,6 +373,8 @@ export const forms: fc.Arbitrary<{ body: Body; changes: Damage[] }> = fc
 
 /** As modern-tar writes it, for what our own packer leaves out. */
 export async function packPlainTar(files: readonly SkillFile[]): Promise<Body> {
-  const bytes = await packTar(files.map(({ path, bytes }) => ({ header: { name: path, size: bytes.length }, body: bytes })));
+  const bytes = await packTar(
+    files.map(({ path, bytes }) => ({ header: { name: path, size: bytes.length }, body: bytes })),
+  );
   return { contentType: "application/x-tar", bytes };
 }

@@ -17,10 +17,61 @@ const phrases = [
   "naïve café résumé",
 ];
 const oddities = [
-  ": ", ":", " #", "#", "- ", "-", "'", '"', "\\", "\\n", "<b>", "</system>", "\u00e9", "e\u0301", "🎉", "👩‍💻", "\u200b",
-  "\u202e", "\u2028", "\u2029", "\u0085", "\0", "\u0007", "\t", "\ufeff", "\u{e0041}", "{{x}}", "[a](b.md)", "%", "@",
-  "`code`", "&a", "*a", "!t", "|", ">", "?", "...", "---", "__proto__", "$1", "${x}", "2024-01-02", "null", "~", "[", "]",
-  "{", "}", ",", "''", '""', "\ufffd", "\u00a0", "\u3000",
+  ": ",
+  ":",
+  " #",
+  "#",
+  "- ",
+  "-",
+  "'",
+  '"',
+  "\\",
+  "\\n",
+  "<b>",
+  "</system>",
+  "\u00e9",
+  "e\u0301",
+  "🎉",
+  "👩‍💻",
+  "\u200b",
+  "\u202e",
+  "\u2028",
+  "\u2029",
+  "\u0085",
+  "\0",
+  "\u0007",
+  "\t",
+  "\ufeff",
+  "\u{e0041}",
+  "{{x}}",
+  "[a](b.md)",
+  "%",
+  "@",
+  "`code`",
+  "&a",
+  "*a",
+  "!t",
+  "|",
+  ">",
+  "?",
+  "...",
+  "---",
+  "__proto__",
+  "$1",
+  "${x}",
+  "2024-01-02",
+  "null",
+  "~",
+  "[",
+  "]",
+  "{",
+  "}",
+  ",",
+  "''",
+  '""',
+  "\ufffd",
+  "\u00a0",
+  "\u3000",
 ] as const;
 
 const words = fc
@@ -92,9 +143,42 @@ const wildStyles: readonly Style[] = [
   (text) => `? ${text}`,
 ];
 const plainValues = [
-  "", "~", "null", "true", "False", "yes", "off", "0", "-0", "007", "1.0", "1e3", "1e999", "-.inf", ".nan", "0x1F", "0o17",
-  "1_000", "12345678901234567890", "2026-01-02", "2026-01-02T03:04:05Z", "12:30:45", "<<", "=", "[]", "{}", "[a, [b, {c: d}]]",
-  "{a: 1, b: null}", '""', "''", '"\\ud83d"', '"\\ud800x"', '"\\u0000"', '"\\x41\\U0001F389\\_\\N"', "--- ", "# only a comment",
+  "",
+  "~",
+  "null",
+  "true",
+  "False",
+  "yes",
+  "off",
+  "0",
+  "-0",
+  "007",
+  "1.0",
+  "1e3",
+  "1e999",
+  "-.inf",
+  ".nan",
+  "0x1F",
+  "0o17",
+  "1_000",
+  "12345678901234567890",
+  "2026-01-02",
+  "2026-01-02T03:04:05Z",
+  "12:30:45",
+  "<<",
+  "=",
+  "[]",
+  "{}",
+  "[a, [b, {c: d}]]",
+  "{a: 1, b: null}",
+  '""',
+  "''",
+  '"\\ud83d"',
+  '"\\ud800x"',
+  '"\\u0000"',
+  '"\\x41\\U0001F389\\_\\N"',
+  "--- ",
+  "# only a comment",
 ] as const;
 
 const styleOf = (isWild: boolean) =>
@@ -112,11 +196,53 @@ function escapeAll(text: string): string {
 }
 
 const keys = [
-  "license", "compatibility", "allowed-tools", "version", "author", "tags", "x-team", "Name", "allowed_tools", "mcp servers",
-  "constructor", "toString", "hasOwnProperty", "valueOf", "__proto__", "prototype", '"quoted key"', "'k'", "日本", "1", "true",
-  "<<", "a:b", "-x", "?x", "- y", "", "key #1", "description", "name", '"__proto__"', "then", "toJSON", "length",
+  "license",
+  "compatibility",
+  "allowed-tools",
+  "version",
+  "author",
+  "tags",
+  "x-team",
+  "Name",
+  "allowed_tools",
+  "mcp servers",
+  "constructor",
+  "toString",
+  "hasOwnProperty",
+  "valueOf",
+  "__proto__",
+  "prototype",
+  '"quoted key"',
+  "'k'",
+  "日本",
+  "1",
+  "true",
+  "<<",
+  "a:b",
+  "-x",
+  "?x",
+  "- y",
+  "",
+  "key #1",
+  "description",
+  "name",
+  '"__proto__"',
+  "then",
+  "toJSON",
+  "length",
 ] as const;
-const safeKeys = ["license", "author", "tags", "x-team", "constructor", "toString", "日本", '"quoted key"', "toJSON", "then"];
+const safeKeys = [
+  "license",
+  "author",
+  "tags",
+  "x-team",
+  "constructor",
+  "toString",
+  "日本",
+  '"quoted key"',
+  "toJSON",
+  "then",
+];
 
 function field(isWild: boolean): fc.Arbitrary<string> {
   const key = isWild ? fc.constantFrom(...keys) : fc.constantFrom(...safeKeys);
@@ -138,7 +264,17 @@ function metadata(isWild: boolean): fc.Arbitrary<string> {
 }
 
 const fillers = ["", "# a comment", "   ", "  # indented comment"] as const;
-const junkLines = ["stray words", "\tkey: value", "  indented: more", "- item", "...", "---", "key", ": x", "<!-- c -->"] as const;
+const junkLines = [
+  "stray words",
+  "\tkey: value",
+  "  indented: more",
+  "- item",
+  "...",
+  "---",
+  "key",
+  ": x",
+  "<!-- c -->",
+] as const;
 
 interface Shape {
   start: string;
@@ -151,8 +287,22 @@ interface Shape {
 const bodies = fc
   .array(
     fc.constantFrom(
-      "# Title", "", "Read [the guide](references/guide.md).", "[broken](no/such file.md)", "```sh", "```", "---", "$ rm -rf /",
-      "\u202etxt", "日本語", "~~~", "[x]: y.md", "`a](b`", "\0", "e\u0301", "[up](../../x.md) [self](SKILL.md#a)",
+      "# Title",
+      "",
+      "Read [the guide](references/guide.md).",
+      "[broken](no/such file.md)",
+      "```sh",
+      "```",
+      "---",
+      "$ rm -rf /",
+      "\u202etxt",
+      "日本語",
+      "~~~",
+      "[x]: y.md",
+      "`a](b`",
+      "\0",
+      "e\u0301",
+      "[up](../../x.md) [self](SKILL.md#a)",
     ),
     { maxLength: 6 },
   )
@@ -163,7 +313,9 @@ function shape(isWild: boolean): fc.Arbitrary<Shape> {
   const rarely = (ordinary: string, ...odd: string[]) =>
     fc.oneof({ weight: isWild ? 12 : 40, arbitrary: fc.constant(ordinary) }, fc.constantFrom(...odd));
   return fc.record({
-    start: isWild ? rarely("", "\ufeff", "\n", " ", "<!-- hi -->\n", "# Title\n", "```yaml\n", "\ufeff\ufeff") : rarely("", "\ufeff"),
+    start: isWild
+      ? rarely("", "\ufeff", "\n", " ", "<!-- hi -->\n", "# Title\n", "```yaml\n", "\ufeff\ufeff")
+      : rarely("", "\ufeff"),
     open: isWild ? rarely("---", "--- ", "----", "+++", "---\ufeff", "") : fc.constant("---"),
     close: isWild ? rarely("---", "---\t ", "...", "----", "", " ---") : rarely("---", "---  "),
     lineEnd: isWild ? rarely("\n", "\r\n", "\r", "\n\r", "\u2028", "\n\n") : rarely("\n", "\r\n"),
@@ -178,7 +330,15 @@ function nameLine(name: string, isWild: boolean): fc.Arbitrary<string> {
   if (!isWild) return fc.constantFrom(...tidy);
   return fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(...tidy) },
-    fc.constantFrom(`name: ${name}`, `name: |\n  ${name}`, `name: >-\n  ${name}`, `name:\n  ${name}`, "name:", `Name: ${name}`, ""),
+    fc.constantFrom(
+      `name: ${name}`,
+      `name: |\n  ${name}`,
+      `name: >-\n  ${name}`,
+      `name:\n  ${name}`,
+      "name:",
+      `Name: ${name}`,
+      "",
+    ),
   );
 }
 
@@ -254,7 +414,16 @@ export function skillMdOf(name: string): fc.Arbitrary<Uint8Array> {
 export const names: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 12,
-    arbitrary: fc.constantFrom("pdf", "release-notes", "a", "x1-y2-z3", "c", "k8s", "a".repeat(64), `${"ab-".repeat(21)}a`),
+    arbitrary: fc.constantFrom(
+      "pdf",
+      "release-notes",
+      "a",
+      "x1-y2-z3",
+      "c",
+      "k8s",
+      "a".repeat(64),
+      `${"ab-".repeat(21)}a`,
+    ),
   },
   {
     weight: 3,
@@ -265,8 +434,34 @@ export const names: fc.Arbitrary<string> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.constantFrom(
-      "2024", "007", "true", "null", "yes", "1e9", "0x1f", "on", "a".repeat(65), "a--b", "-a", "a-", "PDF Forms", "Pdf", "pdf_forms",
-      "pdf.forms", "pdf/forms", "постгрес", "ﬁle", "", " ", "..", "%70df", "@1.0.0", "con", "__proto__", "constructor", "skill",
+      "2024",
+      "007",
+      "true",
+      "null",
+      "yes",
+      "1e9",
+      "0x1f",
+      "on",
+      "a".repeat(65),
+      "a--b",
+      "-a",
+      "a-",
+      "PDF Forms",
+      "Pdf",
+      "pdf_forms",
+      "pdf.forms",
+      "pdf/forms",
+      "постгрес",
+      "ﬁle",
+      "",
+      " ",
+      "..",
+      "%70df",
+      "@1.0.0",
+      "con",
+      "__proto__",
+      "constructor",
+      "skill",
     ),
   },
 );

@@ -18,27 +18,109 @@ const utf8 = new TextEncoder();
 
 /** Names that every disk holds, and that an address has to spell with care. */
 const lawful = [
-  "guide.md", "references", "scripts", "a b", "100%", "%20", "%2F", "%", "h#", "q?", "a&b", "@home", "@1.0", "(x)", "日本語", "caf\u00e9",
-  "🎉", "👩‍💻", "semi;colon=1", "it's", "[x]{y}", "caret^`", "~", "$x", "+", "!", "*", "|", "<b>", ":", "..three", ".hidden", "1", "10",
-  "__proto__", "constructor", "toString", "SKILL.md", "skill.md", "LICENSE", "x.zip", "node_modules", "__pycache__", "\u00a0", "ﬁ",
-  "%E9", "%c3%a9", "a%2fb", "%00", "a\u200db", "\ud55c\uae00", "x".repeat(200),
+  "guide.md",
+  "references",
+  "scripts",
+  "a b",
+  "100%",
+  "%20",
+  "%2F",
+  "%",
+  "h#",
+  "q?",
+  "a&b",
+  "@home",
+  "@1.0",
+  "(x)",
+  "日本語",
+  "caf\u00e9",
+  "🎉",
+  "👩‍💻",
+  "semi;colon=1",
+  "it's",
+  "[x]{y}",
+  "caret^`",
+  "~",
+  "$x",
+  "+",
+  "!",
+  "*",
+  "|",
+  "<b>",
+  ":",
+  "..three",
+  ".hidden",
+  "1",
+  "10",
+  "__proto__",
+  "constructor",
+  "toString",
+  "SKILL.md",
+  "skill.md",
+  "LICENSE",
+  "x.zip",
+  "node_modules",
+  "__pycache__",
+  "\u00a0",
+  "ﬁ",
+  "%E9",
+  "%c3%a9",
+  "a%2fb",
+  "%00",
+  "a\u200db",
+  "\ud55c\uae00",
+  "x".repeat(200),
 ] as const;
 /** Names that some disk, tool or reader takes for another one. */
 const unlawful = [
-  "..", ".", "", "a\\b", 'q"t', "nul", "CON.txt", "com1", "a.", "a ", "e\u0301", "\u1112\u1161\u11ab", "\ufffd", "\n", "\0", "\u0085", "C:",
-  "@1.0.0", "@2.0.0-rc.1", "y".repeat(256), ".git", ".DS_Store", "._x", "Thumbs.db", "__MACOSX", ".env", "id_rsa", "Icon\r",
-  "GUIDE.md", "Skill.md", "\u212a", "K",
+  "..",
+  ".",
+  "",
+  "a\\b",
+  'q"t',
+  "nul",
+  "CON.txt",
+  "com1",
+  "a.",
+  "a ",
+  "e\u0301",
+  "\u1112\u1161\u11ab",
+  "\ufffd",
+  "\n",
+  "\0",
+  "\u0085",
+  "C:",
+  "@1.0.0",
+  "@2.0.0-rc.1",
+  "y".repeat(256),
+  ".git",
+  ".DS_Store",
+  "._x",
+  "Thumbs.db",
+  "__MACOSX",
+  ".env",
+  "id_rsa",
+  "Icon\r",
+  "GUIDE.md",
+  "Skill.md",
+  "\u212a",
+  "K",
 ] as const;
 
 const segment = fc.oneof(
   { weight: 30, arbitrary: fc.constantFrom(...lawful) },
-  { weight: 3, arbitrary: fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }).map((text) => text.normalize("NFC")) },
+  {
+    weight: 3,
+    arbitrary: fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 }).map((text) => text.normalize("NFC")),
+  },
   { weight: 1, arbitrary: fc.constantFrom(...unlawful) },
 );
-const filePath = fc.oneof(
-  { weight: 8, arbitrary: fc.array(segment, { minLength: 1, maxLength: 3 }) },
-  { weight: 1, arbitrary: fc.array(segment, { minLength: 6, maxLength: 10 }) },
-).map((segments) => segments.join("/"));
+const filePath = fc
+  .oneof(
+    { weight: 8, arbitrary: fc.array(segment, { minLength: 1, maxLength: 3 }) },
+    { weight: 1, arbitrary: fc.array(segment, { minLength: 6, maxLength: 10 }) },
+  )
+  .map((segments) => segments.join("/"));
 
 /** Bytes that a careless server would change on their way through text. */
 const contents: fc.Arbitrary<Uint8Array> = fc.oneof(
@@ -73,11 +155,16 @@ const others = fc.oneof(
     weight: 1,
     arbitrary: fc
       .constantFrom(99, 100, 510, 511, 512)
-      .map((count) => Array.from({ length: count }, (_, at) => ({ path: `many/${at}.txt`, bytes: utf8.encode(`${at}`) }))),
+      .map((count) =>
+        Array.from({ length: count }, (_, at) => ({ path: `many/${at}.txt`, bytes: utf8.encode(`${at}`) })),
+      ),
   },
 );
 
-const mainPaths = fc.oneof({ weight: 40, arbitrary: fc.constant("SKILL.md") }, fc.constantFrom("skill.md", "Skill.md", "sub/SKILL.md", "README.md"));
+const mainPaths = fc.oneof(
+  { weight: 40, arbitrary: fc.constant("SKILL.md") },
+  fc.constantFrom("skill.md", "Skill.md", "sub/SKILL.md", "README.md"),
+);
 
 function oneSkill(name: string): fc.Arbitrary<Folder> {
   const path = fc.oneof(

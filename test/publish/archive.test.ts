@@ -972,7 +972,7 @@ describe("limits hold for every intake", () => {
     const full = await make(names(maxFilesPerUpload));
     expect(full.findings).toEqual([]);
     expect(full.files).toHaveLength(maxFilesPerUpload);
-    const found = await stop(make(names(600)));
+    const found = await stop(make(names(maxFilesPerUpload + 1)));
     expect(found.code).toBe("too_many_files");
     expect(found.message).toContain(`${maxFilesPerUpload} files (maxFilesPerUpload)`);
   });

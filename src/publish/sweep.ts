@@ -1,0 +1,135 @@
+import { maxSweepBatches, sweepBatchBlobs, sweepBudgetMs } from "../domain/limits.ts";
+import { logEvent } from "../log.ts";
+import type { Blobs } from "../storage/blobs.ts";
+import { Orphans } from "../storage/orphans.ts";
+import type { Claim } from "../storage/orphans.ts";
+import { forgetReceipts } from "../storage/receipts.ts";
+
+/**
+ * The way out: every hour, bytes that no release references. R2 knows no transactions, so a row in D1 is the lock.
+ *
+ *     publish  touch (row: touched) → put → mark (row: stored) → commit (a release references the row)
+ *     sweep    claim (row: deleting) → erase (R2) → forget (no row)
+ *
+ * Nothing referenced is ever removed, because of four facts; `test/journeys/sweep-interleavings.test.ts` has each.
+ * (1) Claim is one statement: what a release references, as file or as archive, is not claimed.
+ * (2) A release can reference only stored rows, and nothing leads from deleting back to stored. So from claim to
+ *     forget no release can begin to reference the bytes, and touch answers `busy`.
+ * (3) A stored row has its bytes: its publisher marks only the row that it touched itself, after its own put.
+ * (4) Only the sweep that claimed a row erases it and forgets it, until its lease is over.
+ *
+ * The same bytes are published while a sweep removes them:
+ *
+ *     A  publish                 sweep                    B  publish                 sweep
+ *        1 touch                                             1 touch, put, mark
+ *                                2 claim: too young                                  2 claim (a grace later)
+ *        3 put, mark, commit                                 3 commit: busy, not stored
+ *
+ *     C  publish                 sweep                    D  publish                 sweep
+ *                                1 claim                     1 touch                 2 claim (a grace later), erase
+ *        2 touch: busy                                       3 put: the bytes are back
+ *                                3 erase, forget             4 mark: no row touched
+ *        4 touch: a new row                                                          5 forget, remember
+ *        5 put, mark, commit                                 6 commit: busy          7 a grace later: erase again
+ *
+ * `busy` tells the publisher to try again. Its next touch either meets the claim and is busy too, or finds no row,
+ * makes one, and is told to send the bytes: a forgotten row never leads anybody to believe that bytes are there.
+ *
+ *     E  slow publish            sweep                    another publish
+ *        1 touch (birth x), put
+ *                                2 claim, erase, forget
+ *                                                         3 touch (birth y)
+ *        4 mark x: no such row, although one is touched
+ *        5 commit: busy, the row is not stored            6 put, mark y, commit
+ *
+ * Without births step 4 would mark the other publisher's row, whose bytes are not there yet, and break (3).
+ *
+ * A slow publish puts after forget (D with 3 after 5): no row knows these bytes. Forget remembers the digest for a
+ * grace; then a sweep makes a deleting row for it, if it has none, and erases again under that lock. If it has one,
+ * the bytes are that row's. A put would have to arrive a whole grace after the forget, which is two after its touch,
+ * to escape. So bytes that come late are gone within a grace and an hour, as all others.
+ *
+ * A sweep ends early:
+ *
+ *     after claim, or erase lost or failed    The rows stay deleting; the next run claims them anew and erases again.
+ *     after erase, or forget failed           The same. Erasing what is gone is no error.
+ *     forget done, its answer lost            Nothing is left to do.
+ *
+ * Publishers of those bytes are busy until the next run. An erase is not tried again at once: a delete whose answer
+ * was lost may still be on its way, and would hit the bytes of whoever published after our second attempt. The next
+ * run takes over only claims whose lease is over, when no call of the old run can be alive.
+ *
+ * Two sweeps at once share nothing: what one has claimed the other does not see, and a claim that was taken over has
+ * another time, so that its first owner's forget drops no row.
+ */
+export interface Swept {
+  /** Claims of runs that ended early, taken over. */
+  resumed: number;
+  orphaned: number;
+  /** Erased once more, for bytes that came late. */
+  revisited: number;
+  receipts: number;
+  /** False when the budget of the run was spent first; the next run goes on. */
+  isComplete: boolean;
+}
+
+export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): Promise<Swept> {
+  const orphans = new Orphans(db);
+  const swept: Swept = { resumed: 0, orphaned: 0, revisited: 0, receipts: 0, isComplete: false };
+  const steps = [
+    async () => {
+      const claim = await orphans.claimAbandoned(clock());
+      swept.resumed += await remove(claim, orphans, blobs, clock);
+      return claim.hasMore;
+    },
+    async () => {
+      const claim = await orphans.claimOrphaned(clock());
+      swept.orphaned += await remove(claim, orphans, blobs, clock);
+      return claim.hasMore;
+    },
+    async () => {
+      const claim = await orphans.claimErased(clock());
+      swept.revisited += await remove(claim, orphans, blobs, clock);
+      return claim.hasMore;
+    },
+    async () => {
+      const count = await forgetReceipts(db, clock(), sweepBatchBlobs);
+      swept.receipts += count;
+      return count === sweepBatchBlobs;
+    },
+  ];
+  try {
+    swept.isComplete = await repeatEach(steps, clock);
+    return swept;
+  } finally {
+    const { isComplete, ...counts } = swept;
+    if (!isComplete || Object.values(counts).some((count) => count > 0)) logEvent("sweep", { ...swept });
+  }
+}
+
+/** Repeats each step until it says that nothing is left. False when the budget was spent first. */
+async function repeatEach(steps: readonly (() => Promise<boolean>)[], clock: () => number): Promise<boolean> {
+  const deadline = clock() + sweepBudgetMs;
+  let batches = 0;
+  for (const step of steps) {
+    for (let hasMore = true; hasMore;) {
+      if (clock() >= deadline || batches++ >= maxSweepBatches) return false;
+      hasMore = await step();
+    }
+  }
+  return true;
+}
+
+async function remove(claim: Claim, orphans: Orphans, blobs: Blobs, clock: () => number): Promise<number> {
+  await erase(claim, blobs, clock());
+  return orphans.forget(claim, clock());
+}
+
+/**
+ * The step between claim and forget.
+ * @throws when the claim took so long to arrive that another sweep might own it soon
+ */
+export async function erase({ digests, claimedAt }: Claim, blobs: Blobs, now: number): Promise<void> {
+  if (now - claimedAt >= sweepBudgetMs) throw new Error(`a claim is ${now - claimedAt} ms old, too old to erase`);
+  await blobs.delete(digests);
+}
