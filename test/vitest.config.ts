@@ -16,12 +16,15 @@ export default defineConfig(async () => ({
           TEST_MIGRATIONS: await readD1Migrations(here("../migrations")),
           ADMIN_TOKEN: "operator-token-for-tests-0123456789abcdef",
           SIGNING_KEY: "signing-key-for-tests-0123456789abcdef",
+          // How much of each campaign runs, and from which seed: test/campaigns/scale.ts.
+          CAMPAIGN: process.env["CAMPAIGN"] ?? "",
+          CAMPAIGN_SEED: process.env["CAMPAIGN_SEED"] ?? "",
         },
       },
     }),
   ],
   test: {
-    include: ["test/{domain,storage,publish,mcp,api,auth,journeys}/**/*.test.ts", "test/*.test.ts"],
+    include: ["test/{domain,storage,publish,mcp,api,auth,journeys,campaigns}/**/*.test.ts", "test/*.test.ts"],
     setupFiles: [here("./setup.ts")],
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -32,6 +32,8 @@ export interface ServerOptions {
   /** Worker vars beside those of wrangler.toml and .dev.vars. */
   vars?: Readonly<Record<string, string>>;
   configFile?: string;
+  /** Ends the server, also while it is still starting. */
+  signal?: AbortSignal;
 }
 
 export interface RunningServer {
@@ -43,14 +45,18 @@ export interface RunningServer {
 }
 
 /** Applies the D1 migrations that the state directory lacks. */
-export async function migrate(stateDirectory: string): Promise<void> {
+export async function migrate(stateDirectory: string, signal?: AbortSignal): Promise<void> {
   const child = runWrangler(["d1", "migrations", "apply", "DB", "--local", "--persist-to", stateDirectory]);
   const output = collect(child);
-  const code = await new Promise((done) => child.once("exit", done));
+  const ended = new Promise<number | null>((done) => child.once("exit", done));
+  signal?.addEventListener("abort", () => void stopGroup(child, ended));
+  const code = await ended;
+  signal?.throwIfAborted();
   if (code !== 0) throw new Error(`The migrations failed:\n${output()}`);
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  if (!(await isFree(options.port))) throw new Error(`Port ${options.port} is in use; choose another one with PORT`);
   const vars = Object.entries(options.vars ?? {}).flatMap(([name, value]) => ["--var", `${name}:${value}`]);
   const flags = ["--port", String(options.port), "--inspector-port", String(await freePort())];
   const config = options.configFile === undefined ? [] : ["--config", options.configFile];
@@ -68,6 +74,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const output = collect(child);
   const ended = new Promise<void>((done) => child.once("exit", () => done()));
   const stop = () => stopGroup(child, ended);
+  options.signal?.addEventListener("abort", () => void stop());
   const origin = `http://localhost:${options.port}`;
   try {
     await Promise.race([
@@ -88,6 +95,17 @@ export async function freePort(): Promise<number> {
   const { port } = probe.address() as AddressInfo;
   await new Promise((done) => probe.close(done));
   return port;
+}
+
+/** Asked first, because whoever else listens there would answer in place of our server. */
+async function isFree(port: number): Promise<boolean> {
+  const probe = createServer();
+  const isListening = await new Promise<boolean>((done) => {
+    probe.once("error", () => done(false));
+    probe.listen(port, "127.0.0.1", () => done(true));
+  });
+  if (isListening) await new Promise((done) => probe.close(done));
+  return isListening;
 }
 
 function runWrangler(parameters: readonly string[]): ChildProcess {
@@ -127,7 +145,7 @@ async function answers(origin: string): Promise<void> {
 }
 
 /** Open streams keep the runtime alive through SIGTERM, so what is still there after a grace period is killed. */
-async function stopGroup(child: ChildProcess, ended: Promise<void>): Promise<void> {
+async function stopGroup(child: ChildProcess, ended: Promise<unknown>): Promise<void> {
   const signal = (name: NodeJS.Signals) => {
     try {
       process.kill(-child.pid!, name);

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { appendFile, readdir, readFile } from "node:fs/promises";
+import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { minSecretLength } from "../domain/limits.ts";
 import { ApiClient } from "./client.ts";
+import { ownNamespace, seed } from "./seed.ts";
 import { migrate, projectRoot, startServer } from "./server.ts";
 
 /**
@@ -13,27 +14,27 @@ import { migrate, projectRoot, startServer } from "./server.ts";
  */
 const defaultPort = 8787;
 const watchParentMs = 1_000;
-const namespace = { name: "registry", title: "The registry's own skills", visibility: "public" };
+const secretNames = ["ADMIN_TOKEN", "SIGNING_KEY"] as const;
 
-async function main(): Promise<void> {
+async function main(signal: AbortSignal): Promise<void> {
   const port = Number(process.env["PORT"] ?? defaultPort);
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new Error(`PORT must be 1 to 65535, not "${process.env["PORT"]}"`);
   const stateDirectory = process.env["STATE_DIR"] ?? join(projectRoot, ".wrangler/state");
   const { ADMIN_TOKEN } = await ensureSecrets(join(projectRoot, ".dev.vars"));
   say("Applying the database migrations");
-  await migrate(stateDirectory);
+  await migrate(stateDirectory, signal);
   say("Starting the Worker");
-  const server = await startServer({ port, stateDirectory });
-  stopWithParent(server.stop);
-  if (!process.argv.includes("--empty")) await seed(new ApiClient(server.origin, ADMIN_TOKEN));
+  const server = await startServer({ port, stateDirectory, signal });
+  if (!process.argv.includes("--empty")) await seed(new ApiClient(server.origin, ADMIN_TOKEN), say);
   say(howToUse(server.origin, ADMIN_TOKEN));
   say(`ready ${server.origin}`);
   await server.ended;
+  if (!signal.aborted) throw new Error("The server ended by itself");
 }
 
 /** Writes the secrets that are missing or too short to be used; those that are there stay. */
-async function ensureSecrets(file: string): Promise<{ ADMIN_TOKEN: string; SIGNING_KEY: string }> {
+async function ensureSecrets(file: string): Promise<Record<(typeof secretNames)[number], string>> {
   const text = existsSync(file) ? await readFile(file, "utf8") : "";
   const found = Object.fromEntries(
     text.split("\n").map((line) => {
@@ -47,29 +48,13 @@ async function ensureSecrets(file: string): Promise<{ ADMIN_TOKEN: string; SIGNI
       ];
     }),
   ) as Record<string, string>;
-  const secretOf = async (name: string): Promise<string> => {
-    const known = found[name];
-    if (known !== undefined && known.length >= minSecretLength) return known;
-    const secret = randomBytes(32).toString("hex");
+  const isUsable = (name: string) => (found[name]?.length ?? 0) >= minSecretLength;
+  const added = secretNames.filter((name) => !isUsable(name)).map((name) => [name, randomBytes(32).toString("hex")]);
+  if (added.length > 0) {
     const separator = text === "" || text.endsWith("\n") ? "" : "\n";
-    await appendFile(file, `${name === "ADMIN_TOKEN" ? separator : ""}${name}=${secret}\n`, { mode: 0o600 });
-    return secret;
-  };
-  return { ADMIN_TOKEN: await secretOf("ADMIN_TOKEN"), SIGNING_KEY: await secretOf("SIGNING_KEY") };
-}
-
-async function seed(client: ApiClient): Promise<void> {
-  await client.createNamespace(namespace);
-  const folders = await readdir(join(projectRoot, "skills"), { withFileTypes: true });
-  const names = folders.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  for (const [index, name] of names.sort().entries()) {
-    const answer = await client.publishFolder(namespace.name, join(projectRoot, "skills", name));
-    const outcome = { 200: "unchanged", 201: "published" }[answer.status];
-    if (outcome === undefined) {
-      throw new Error(`skills/${name} was refused: ${answer.detail}\n${JSON.stringify(answer.findings, null, 2)}`);
-    }
-    say(`[${index + 1}/${names.length}] ${namespace.name}/${name} ${answer.version ?? ""} ${outcome}`);
+    await appendFile(file, separator + added.map(([name, secret]) => `${name}=${secret}\n`).join(""), { mode: 0o600 });
   }
+  return { ...found, ...Object.fromEntries(added) } as Record<(typeof secretNames)[number], string>;
 }
 
 function howToUse(origin: string, token: string): string {
@@ -85,39 +70,37 @@ function howToUse(origin: string, token: string): string {
     },
   });
   return `
-MCP address      ${origin}/mcp/${namespace.name}
+MCP address      ${origin}/mcp/${ownNamespace.name}
 Operator token   ${token}   (for this machine; from .dev.vars)
 
 List the skills:
-  curl -s ${origin}/mcp/${namespace.name} -H 'content-type: application/json' \\
+  curl -s ${origin}/mcp/${ownNamespace.name} -H 'content-type: application/json' \\
     -H 'mcp-protocol-version: 2026-07-28' -H 'mcp-method: skills/list' -d '${list}'
 
 Verify every byte with the MCP Inspector:
-  npx mcp-inspector --cli ${origin}/mcp/${namespace.name} --transport http --method skills/list --verify
+  npx mcp-inspector --cli ${origin}/mcp/${ownNamespace.name} --transport http --method skills/list --verify
 `;
 }
 
-/** Ends the server with the terminal or the npm process that started us, whichever way that one ends. */
-function stopWithParent(stop: () => Promise<void>): void {
+/** Aborted with the terminal or the npm process that started us, whichever way that one ends. */
+function endsWithParent(): AbortSignal {
   const parent = process.ppid;
-  let isStopping = false;
-  const end = async () => {
-    if (isStopping) return;
-    isStopping = true;
-    await stop();
-    process.exit(0);
-  };
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => void end());
-  setInterval(() => process.ppid !== parent && void end(), watchParentMs).unref();
+  const controller = new AbortController();
+  const end = () => controller.abort(new Error("Stopped"));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
+  setInterval(() => process.ppid !== parent && end(), watchParentMs).unref();
+  return controller.signal;
 }
 
 function say(text: string): void {
   console.log(text);
 }
 
+const stopped = endsWithParent();
 try {
-  await main();
+  await main(stopped);
 } catch (error) {
+  if (stopped.aborted) process.exit(0);
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);
 }

@@ -76,22 +76,16 @@ export interface Swept {
 export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): Promise<Swept> {
   const orphans = new Orphans(db);
   const swept: Swept = { resumed: 0, orphaned: 0, revisited: 0, receipts: 0, isComplete: false };
+  const remove = (kind: "resumed" | "orphaned" | "revisited", take: (now: number) => Promise<Claim>) => async () => {
+    const claim = await take(clock());
+    await erase(claim, blobs, clock());
+    swept[kind] += await orphans.forget(claim, clock());
+    return claim.hasMore;
+  };
   const steps = [
-    async () => {
-      const claim = await orphans.claimAbandoned(clock());
-      swept.resumed += await remove(claim, orphans, blobs, clock);
-      return claim.hasMore;
-    },
-    async () => {
-      const claim = await orphans.claimOrphaned(clock());
-      swept.orphaned += await remove(claim, orphans, blobs, clock);
-      return claim.hasMore;
-    },
-    async () => {
-      const claim = await orphans.claimErased(clock());
-      swept.revisited += await remove(claim, orphans, blobs, clock);
-      return claim.hasMore;
-    },
+    remove("resumed", (now) => orphans.claimAbandoned(now)),
+    remove("orphaned", (now) => orphans.claimOrphaned(now)),
+    remove("revisited", (now) => orphans.claimErased(now)),
     async () => {
       const count = await forgetReceipts(db, clock(), sweepBatchBlobs);
       swept.receipts += count;
@@ -118,11 +112,6 @@ async function repeatEach(steps: readonly (() => Promise<boolean>)[], clock: () 
     }
   }
   return true;
-}
-
-async function remove(claim: Claim, orphans: Orphans, blobs: Blobs, clock: () => number): Promise<number> {
-  await erase(claim, blobs, clock());
-  return orphans.forget(claim, clock());
 }
 
 /**

@@ -117,7 +117,7 @@ const segment = fc.oneof(
 );
 const filePath = fc
   .oneof(
-    { weight: 8, arbitrary: fc.array(segment, { minLength: 1, maxLength: 3 }) },
+    { weight: 40, arbitrary: fc.array(segment, { minLength: 1, maxLength: 3 }) },
     { weight: 1, arbitrary: fc.array(segment, { minLength: 6, maxLength: 10 }) },
   )
   .map((segments) => segments.join("/"));
@@ -149,12 +149,13 @@ const otherFile: fc.Arbitrary<SkillFile> = fc
 
 /** Mostly a few distinct files; now and then the same path twice, or so many that somebody's limit is passed. */
 const others = fc.oneof(
-  { weight: 30, arbitrary: fc.uniqueArray(otherFile, { selector: ({ path }) => path, maxLength: 6 }) },
-  { weight: 2, arbitrary: fc.array(otherFile, { maxLength: 8 }) },
+  { weight: 300, arbitrary: fc.uniqueArray(otherFile, { selector: ({ path }) => path, maxLength: 6 }) },
+  { weight: 20, arbitrary: fc.array(otherFile, { maxLength: 8 }) },
   {
     weight: 1,
+    // The client looks through the whole manifest for each file, so the largest are rare.
     arbitrary: fc
-      .constantFrom(99, 100, 510, 511, 512)
+      .constantFrom(99, 100, 101, 120, 511, 512)
       .map((count) =>
         Array.from({ length: count }, (_, at) => ({ path: `many/${at}.txt`, bytes: utf8.encode(`${at}`) })),
       ),

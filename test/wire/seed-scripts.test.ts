@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 
 import { projectRoot } from "../../src/cli/server.ts";
 import { run } from "./command.ts";
+import { pathWithCurl } from "./curl.ts";
 import { RegistryClient } from "./registry-client.ts";
 import { seedSkills } from "./source.ts";
 
@@ -47,18 +48,21 @@ describe("publish.sh of the skill publish-skills", () => {
   const namespace = "scratch";
   let folder: string;
   let token: string;
+  let path: string;
 
   beforeAll(async () => {
+    path = await pathWithCurl(process.env["PATH"]!);
     folder = await mkdtemp(join(tmpdir(), "publish-"));
     await operator.createNamespace(namespace);
     token = await operator.mintToken(namespace, "publisher");
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  const publish = (skill: string, ...options: string[]) =>
-    run("sh", [join(skills, "publish-skills/scripts/publish.sh"), ...options, skill, origin, namespace], {
-      env: { SKILL_REGISTRY_TOKEN: token },
+  const publishAs = (bearer: string, ...parameters: string[]) =>
+    run("sh", [join(skills, "publish-skills/scripts/publish.sh"), ...parameters, origin, namespace], {
+      env: { SKILL_REGISTRY_TOKEN: bearer, PATH: path },
     });
+  const publish = (skill: string, ...options: string[]) => publishAs(token, ...options, skill);
 
   async function writeSkill(name: string, skillMd: string): Promise<string> {
     await mkdir(join(folder, name), { recursive: true });
@@ -101,9 +105,7 @@ describe("publish.sh of the skill publish-skills", () => {
     const skill = await writeSkill("greet", "---\nname: greet\ndescription: Greets people, otherwise\n---\n# Greet\n");
     expect((await publish(skill, "-v", "1.0.0")).code).toBe(3);
     const reader = await operator.mintToken(namespace, "reader");
-    const refused = await run("sh", [join(skills, "publish-skills/scripts/publish.sh"), skill, origin, namespace], {
-      env: { SKILL_REGISTRY_TOKEN: reader },
-    });
+    const refused = await publishAs(reader, skill);
     expect(refused.code).toBe(4);
   });
 });

@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { freePort, projectRoot } from "../../src/cli/server.ts";
 import { run } from "./command.ts";
+import { pathWithCurl } from "./curl.ts";
 import { endProcesses, findProcesses, waitForNone } from "./processes.ts";
 import { amountOf, seedSkills } from "./source.ts";
 
@@ -69,7 +70,10 @@ async function expectNothingLeft({ npm }: Started): Promise<void> {
 const namespaceFacts = async () => (await fetch(`http://localhost:${port}/api/v1/namespaces/registry`)).json();
 
 /** The commands that it prints, as somebody pastes them. */
-const paste = (command: string) => run("sh", ["-c", command], { cwd: checkout, env: environmentOfAStranger() });
+async function paste(command: string) {
+  const { PATH, ...env } = environmentOfAStranger();
+  return run("sh", ["-c", command], { cwd: checkout, env: { ...env, PATH: await pathWithCurl(PATH!) } });
+}
 
 describe("npm start", () => {
   let facts: unknown;

@@ -1,0 +1,26 @@
+import { env } from "cloudflare:workers";
+
+declare global {
+  namespace Cloudflare {
+    interface Env {
+      /** "full" for the whole of each campaign; by default a tenth. */
+      CAMPAIGN: string;
+      /** A seed in place of the fixed one. */
+      CAMPAIGN_SEED: string;
+    }
+  }
+}
+
+/** The same in every run unless somebody asks for another, and printed, so that a failure can be had again. */
+export const seed = Number(env.CAMPAIGN_SEED || 20_261_130);
+export const isFull = env.CAMPAIGN === "full";
+
+/** Runs with the machine to themselves take a hundredth of this; here other tests run beside. */
+export const deadlineMs = 20_000;
+
+/** A number of samples of the whole, or of its tenth. */
+export const scaled = (whole: number): number => (isFull ? whole : Math.ceil(whole / 10));
+
+export function tell(name: string, counts: Record<string, number>): void {
+  console.log(`${name}, seed ${seed}: ${JSON.stringify(counts)}`);
+}
