@@ -94,6 +94,27 @@ beforeAll(async () => {
   for (const namespace of [open, closed]) await seedSkill(namespace, "pdf-forms");
 });
 
+describe("a store that fails", () => {
+  it.each(["2026-07-28", "2025-11-25"])("in %s is 200 with -32603, and its cause stays inside", async (era) => {
+    const uri = `skill://${open}/pdf-forms/SKILL.md`;
+    const isModern = era === "2026-07-28";
+    const meta = { "io.modelcontextprotocol/protocolVersion": era, "io.modelcontextprotocol/clientCapabilities": {} };
+    const headers: Record<string, string> = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": era,
+      ...(isModern ? { "mcp-method": "resources/read", "mcp-name": uri } : {}),
+    };
+    const params = isModern ? { uri, _meta: meta } : { uri };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "resources/read", params });
+    const broken = new Blobs({ get: () => Promise.reject(new Error("secret cause")) } as unknown as R2Bucket);
+    const request = new Request(`http://localhost/mcp/${open}`, { method: "POST", headers, body });
+    const response = await serveMcp(request, open, { db: env.DB, blobs: broken, adminToken: operator });
+    const answer = (await response.json()) as { error: { code: number; message: string } };
+    expect([response.status, answer.error.code, answer.error.message]).toEqual([200, -32603, "Internal error"]);
+  });
+});
+
 describe.each(["2026-07-28", "2025-11-25"])("what a request costs in %s", (era) => {
   it.each([
     ["skills/list", {}, 1, 0],

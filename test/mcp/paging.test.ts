@@ -1,4 +1,6 @@
-import { env } from "cloudflare:workers";
+import { env, exports } from "cloudflare:workers";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import { formatCursor } from "../../src/domain/cursor.ts";
@@ -17,10 +19,11 @@ async function multiply(namespace: string, template: string): Promise<void> {
      SELECT namespace, ${name}, visibility, ${renamed("search_text")}, created_at, updated_at
      FROM n, skills WHERE namespace = ?1 AND path = ?2`,
     `${numbers} INSERT INTO releases (namespace, path, version, major, minor, patch, pre, name, description, tree,
-       executables, file_count, total_bytes, skill_md_bytes, zip_digest, tar_digest, published_at, published_by,
-       entry_bytes, entry, pinned_entry)
+       executables, file_count, total_bytes, skill_md_bytes, zip_digest, tar_digest, search_text, published_at,
+       published_by, entry_bytes, entry, pinned_entry)
      SELECT namespace, ${name}, version, major, minor, patch, pre, ${name}, description, tree, executables, file_count,
-       total_bytes, skill_md_bytes, zip_digest, tar_digest, published_at, published_by, entry_bytes,
+       total_bytes, skill_md_bytes, zip_digest, tar_digest, ${renamed("search_text")}, published_at, published_by,
+       entry_bytes,
        ${renamed("entry")}, ${renamed("pinned_entry")}
      FROM n, releases WHERE namespace = ?1 AND path = ?2`,
     `${numbers} UPDATE skills SET current = '1.0.0' WHERE namespace = ?1 AND path <> ?2 AND ?3 > 0 AND EXISTS (SELECT 1 FROM n)`,
@@ -105,6 +108,31 @@ describe("a namespace of 25,000 skills", () => {
   it("shows at most 100 prompts", async () => {
     const { result } = await modern(`/mcp/${large}`, "prompts/list");
     expect((result!["prompts"] as unknown[]).length).toBe(100);
+  });
+});
+
+describe("the official client", () => {
+  it.each([
+    ["2026-07-28", { mode: "auto" }],
+    ["2025-11-25", { mode: "legacy" }],
+  ] as const)("over %s lists every address of that registry without an error", async (version, versionNegotiation) => {
+    const empty = await newNamespace();
+    for (const [address, count] of [
+      [`/mcp/${large}`, 5_000],
+      [`/mcp/${empty}`, 0],
+      ["/mcp", undefined],
+    ] as const) {
+      const client = new Client({ name: "test", version: "1" }, { versionNegotiation });
+      const fetch = (url: string | URL | Request, init?: RequestInit) => exports.default.fetch(new Request(url, init));
+      await client.connect(
+        new StreamableHTTPClientTransport(new URL(`http://localhost${address}`), { fetch: fetch as never }),
+      );
+      expect(client.getNegotiatedProtocolVersion()).toBe(version);
+      const { skills, invalid } = await new SkillsClient(client).list();
+      expect(invalid).toEqual([]);
+      if (count !== undefined) expect(skills.length).toBe(count);
+      await client.close();
+    }
   });
 });
 
