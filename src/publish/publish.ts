@@ -133,8 +133,9 @@ async function upload(packed: readonly Packed[], { ledger, blobs }: Stores, now:
 async function commit(published: Published, options: PublishOptions, ledger: Ledger): Promise<boolean> {
   const change: Change = {
     releases: published.skills.flatMap(({ release }) => (release === undefined ? [] : [release])),
+    // A skill that was new when this was decided may exist by now, with the visibility of whoever made it.
     visibilities: published.skills
-      .filter(({ decision }) => decision.visibilityChanges)
+      .filter(({ decision }) => decision.visibilityChanges || (decision.isNew && options.visibility !== undefined))
       .map(({ draft }) => ({ path: draft.path, visibility: options.visibility! })),
     withdrawn: options.prune?.isDry === false ? published.pruned : [],
     receipt: options.receiptOf?.(published),

@@ -2,14 +2,20 @@ import { findConflicts } from "./publish-state.ts";
 
 /** The statements of the ledger. ?1 is the namespace, and ?2 the path wherever one skill is meant. */
 
+/**
+ * ?1 JSON array of {digest, size}, ?2 now, ?3 the birth of rows that this touch inserts. A publisher whose clock was
+ * read long ago does not make a row older than it is.
+ */
 export const touchBlobs = `
-INSERT INTO blobs (digest, size, state, touched_at)
-SELECT DISTINCT value ->> 'digest', value ->> 'size', 'touched', ?2 FROM json_each(?1) WHERE true
-ON CONFLICT (digest) DO UPDATE SET touched_at = excluded.touched_at WHERE state <> 'deleting'
-RETURNING digest, state`;
+INSERT INTO blobs (digest, size, state, touched_at, birth)
+SELECT DISTINCT value ->> 'digest', value ->> 'size', 'touched', ?2, ?3 FROM json_each(?1) WHERE true
+ON CONFLICT (digest) DO UPDATE SET touched_at = max(touched_at, excluded.touched_at) WHERE state <> 'deleting'
+RETURNING digest, state, birth`;
 
+/** ?1 JSON object of digests and the births of their rows */
 export const markStored = `
-UPDATE blobs SET state = 'stored' WHERE state = 'touched' AND digest IN (SELECT value FROM json_each(?1))`;
+UPDATE blobs SET state = 'stored' FROM json_each(?1) AS mine
+WHERE blobs.digest = mine.key AND blobs.birth = mine.value AND blobs.state = 'touched'`;
 
 /** ?2 JSON of {path, version, above} */
 export const refusePathConflict = `INSERT INTO guards (path_conflict) SELECT 1 WHERE EXISTS (${findConflicts})`;

@@ -58,6 +58,8 @@ export interface Change {
 export class Ledger {
   readonly #db: D1Database;
   readonly #namespace: Namespace;
+  /** Which row of a digest this publisher touched: a sweep may have put another in its place (publish/sweep.ts, E). */
+  readonly #births = new Map<Digest, string>();
 
   constructor(db: D1Database, namespace: Namespace) {
     this.#db = db;
@@ -84,16 +86,18 @@ export class Ledger {
   async touch(blobs: readonly Blob[], now: number): Promise<Set<Digest>> {
     const { results } = await this.#db
       .prepare(sql.touchBlobs)
-      .bind(JSON.stringify(blobs), now)
-      .all<{ digest: Digest; state: string }>();
+      .bind(JSON.stringify(blobs), now, crypto.randomUUID())
+      .all<{ digest: Digest; state: string; birth: string }>();
     if (results.length < new Set(blobs.map((blob) => blob.digest)).size) throw busy();
+    for (const { digest, birth } of results) this.#births.set(digest, birth);
     return new Set(results.filter((row) => row.state === "touched").map((row) => row.digest));
   }
 
-  /** Marks blobs whose bytes R2 has taken and checked. */
+  /** Marks blobs whose bytes R2 has taken and checked, in the rows that were touched for them and in no others. */
   async markStored(digests: readonly Digest[]): Promise<void> {
     if (digests.length === 0) return;
-    await this.#db.prepare(sql.markStored).bind(JSON.stringify(digests)).run();
+    const mine = Object.fromEntries(digests.map((digest) => [digest, this.#births.get(digest)]));
+    await this.#db.prepare(sql.markStored).bind(JSON.stringify(mine)).run();
   }
 
   /**

@@ -6,7 +6,7 @@ import { prepare } from "../../src/publish/prepare.ts";
 import type { Campaign } from "./campaign.ts";
 import { checkRefusal, checkUpload, must, orProblem } from "./checks.ts";
 import { archives, damage, forms } from "./containers.ts";
-import type { Body, Damage } from "./containers.ts";
+import type { Body, BodySample } from "./containers.ts";
 
 /** Archives and forms: whatever comes, it is read or refused, and what is read is lawful and within the limits. */
 const options = { namespace: "acme" as Namespace, path: undefined, allowSecrets: false, isFolderOfSkills: false };
@@ -14,11 +14,6 @@ const options = { namespace: "acme" as Namespace, path: undefined, allowSecrets:
 export function readBody({ contentType, bytes }: Body) {
   const stream = new Response(bytes as Uint8Array<ArrayBuffer>).body;
   return readUpload({ contentType, body: stream, headers: new Headers() });
-}
-
-interface BodySample {
-  body: Body;
-  changes: Damage[];
 }
 
 async function checkBody({ body, changes }: BodySample): Promise<string> {

@@ -52,6 +52,12 @@ export const damages = fc.array(
   }),
   { maxLength: 4 },
 );
+/** A body, and what is done to it before it is sent. */
+export interface BodySample {
+  body: Body;
+  changes: Damage[];
+}
+
 export type Damage = ReturnType<typeof damages.generate>["value"][number];
 
 export function damage(bytes: Uint8Array, changes: readonly Damage[]): Uint8Array {
@@ -253,7 +259,7 @@ function makeBomb(kind: string, length: number): Body {
 const maybe = fc.oneof(fc.constant<Damage[]>([]), damages);
 
 /** An archive, and what is done to it afterwards. */
-export const archives: fc.Arbitrary<{ body: Body; changes: Damage[] }> = fc.oneof(
+export const archives: fc.Arbitrary<BodySample> = fc.oneof(
   { weight: 40, arbitrary: fc.record({ body: zips, changes: maybe }) },
   { weight: 25, arbitrary: fc.record({ body: tars, changes: maybe }) },
   { weight: 25, arbitrary: fc.record({ body: tarGzs, changes: maybe }) },
@@ -369,7 +375,7 @@ const oddParts = fc.array(
 );
 
 /** A form, and what is done to it afterwards. */
-export const forms: fc.Arbitrary<{ body: Body; changes: Damage[] }> = fc
+export const forms: fc.Arbitrary<BodySample> = fc
   .record({
     parts: fc.oneof(
       soundParts,

@@ -16,7 +16,7 @@ import { eras, verifyAll } from "./official-client.ts";
 import type { Era } from "./official-client.ts";
 import { deadlineMs, isFull, scaled, seed, tell } from "./scale.ts";
 
-const timeout = isFull ? 300_000 : 60_000;
+const timeout = isFull ? 600_000 : 60_000;
 
 describe("of generated folders", () => {
   it(
@@ -41,7 +41,8 @@ describe("of generated folders", () => {
       const counts = await runCampaign(
         {
           name: "HTTP",
-          samples: folderSamples,
+          // The largest are for the client in memory: here each file is a request.
+          samples: folderSamples.filter(({ folder }) => folder.files.length < 50),
           open: async () => (sample) => publishOne(sample, namespace, client, published),
         },
         { seed: seed + eras.indexOf(era) + 1, runs: scaled(200), deadlineMs },

@@ -147,27 +147,22 @@ const otherFile: fc.Arbitrary<SkillFile> = fc
   .record({ path: filePath, bytes: contents, executable })
   .map(({ path, bytes, executable }) => (executable === undefined ? { path, bytes } : { path, bytes, executable }));
 
-/** Mostly a few distinct files; now and then the same path twice, or so many that somebody's limit is passed. */
-const others = fc.oneof(
-  { weight: 300, arbitrary: fc.uniqueArray(otherFile, { selector: ({ path }) => path, maxLength: 6 }) },
-  { weight: 20, arbitrary: fc.array(otherFile, { maxLength: 8 }) },
-  {
-    weight: 1,
-    // The client looks through the whole manifest for each file, so the largest are rare.
-    arbitrary: fc
-      .constantFrom(99, 100, 101, 120, 511, 512)
-      .map((count) =>
-        Array.from({ length: count }, (_, at) => ({ path: `many/${at}.txt`, bytes: utf8.encode(`${at}`) })),
-      ),
-  },
+/** Mostly distinct, now and then the same path twice. */
+const fewFiles = fc.oneof(
+  { weight: 15, arbitrary: fc.uniqueArray(otherFile, { selector: ({ path }) => path, maxLength: 6 }) },
+  { weight: 1, arbitrary: fc.array(otherFile, { maxLength: 8 }) },
 );
+/** As many as somebody's limit. The client looks through the whole manifest for each file, so these are rare. */
+const manyFiles = fc
+  .constantFrom(99, 100, 101, 120, 511, 512)
+  .map((count) => Array.from({ length: count }, (_, at) => ({ path: `many/${at}.txt`, bytes: utf8.encode(`${at}`) })));
 
 const mainPaths = fc.oneof(
   { weight: 40, arbitrary: fc.constant("SKILL.md") },
   fc.constantFrom("skill.md", "Skill.md", "sub/SKILL.md", "README.md"),
 );
 
-function oneSkill(name: string): fc.Arbitrary<Folder> {
+function oneSkill(name: string, others: fc.Arbitrary<SkillFile[]>): fc.Arbitrary<Folder> {
   const path = fc.oneof(
     { weight: 6, arbitrary: fc.constant(undefined) },
     { weight: 2, arbitrary: fc.constantFrom(name, `team/${name}`, `a/b/c/${name}`) },
@@ -190,7 +185,7 @@ function oneSkill(name: string): fc.Arbitrary<Folder> {
 const severalSkills: fc.Arbitrary<Folder> = fc
   .record({
     parts: fc.uniqueArray(
-      names.chain((name) => fc.tuple(fc.constantFrom(name, `group/${name}`, `${name} copy`), oneSkill(name))),
+      names.chain((name) => fc.tuple(fc.constantFrom(name, `group/${name}`, `${name} copy`), oneSkill(name, fewFiles))),
       { selector: ([root]) => root, minLength: 1, maxLength: 4 },
     ),
     beside: fc.array(otherFile, { maxLength: 2 }),
@@ -207,6 +202,7 @@ const severalSkills: fc.Arbitrary<Folder> = fc
   }));
 
 export const folders: fc.Arbitrary<Folder> = fc.oneof(
-  { weight: 12, arbitrary: names.chain(oneSkill) },
-  { weight: 1, arbitrary: severalSkills },
+  { weight: 300, arbitrary: names.chain((name) => oneSkill(name, fewFiles)) },
+  { weight: 1, arbitrary: names.chain((name) => oneSkill(name, manyFiles)) },
+  { weight: 25, arbitrary: severalSkills },
 );

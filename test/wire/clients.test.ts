@@ -27,10 +27,11 @@ describe.each(clients)("$client, negotiated to $protocolVersion,", ({ protocolVe
   });
 
   test("verifies every byte of a skill of 512 files and 16 MiB", async () => {
+    const source = [largeSkill()];
     const connection = await connect(`${origin}/mcp/large`);
     expect(connection.protocolVersion).toBe(protocolVersion);
     const everything = { skills: 1, files: 512, bytes: 16 * 1024 * 1024 };
-    expect(await verifyAll(connection, "large", [largeSkill()])).toEqual(everything);
+    expect(await verifyAll(connection, "large", source)).toEqual(everything);
     await connection.close();
   });
 });

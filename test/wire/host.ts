@@ -15,20 +15,29 @@ const options = JSON.parse(process.argv[2]!) as HostOptions;
 /** With a config file of its own it is another Worker than the registry, which has no database. */
 export type HostOptions = Pick<ServerOptions, "vars" | "configFile">;
 
-const isOrphaned = new Promise<void>((done) => {
-  for (const event of ["end", "close", "error"]) process.stdin.once(event, () => done());
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => done());
-  process.stdin.resume();
-});
-
+const { signal } = endsWithInput();
 const stateDirectory = await mkdtemp(join(tmpdir(), "state-"));
 try {
-  if (options.configFile === undefined) await migrate(stateDirectory);
-  const server = await startServer({ port: await freePort(), stateDirectory, ...options });
+  if (options.configFile === undefined) await migrate(stateDirectory, signal);
+  const server = await startServer({ port: await freePort(), stateDirectory, signal, ...options });
   console.log(server.origin);
-  await Promise.race([isOrphaned, server.ended]);
+  await server.ended;
   await server.stop();
+  signal.throwIfAborted();
+  throw new Error("The server ended by itself");
+} catch (error) {
+  if (!signal.aborted) console.error(error);
+  process.exitCode = signal.aborted ? 0 : 1;
 } finally {
   await rm(stateDirectory, { recursive: true, force: true });
 }
 process.exit();
+
+function endsWithInput(): AbortController {
+  const controller = new AbortController();
+  const end = () => controller.abort();
+  for (const event of ["end", "close", "error"]) process.stdin.once(event, end);
+  for (const name of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(name, end);
+  process.stdin.resume();
+  return controller;
+}

@@ -1,9 +1,13 @@
+import { setTimeout } from "node:timers/promises";
+
 import type { SkillFile } from "../../src/domain/entry.ts";
 import { packTarGz, packZip } from "../../src/publish/pack.ts";
 import type { SourceSkill } from "./generated-skills.ts";
 
 /** The publisher API as the tests on the wire use it: all three forms of an upload, and tokens. */
 export type UploadForm = "zip" | "tar.gz" | "form";
+
+const noticeMs = 5;
 
 export class RegistryClient {
   readonly #origin: string;
@@ -35,10 +39,12 @@ export class RegistryClient {
 
   /** Publishes and expects a new release, whose version it returns. */
   async publish(namespace: string, { path, files }: SourceSkill, form: UploadForm = "zip"): Promise<string> {
-    const response = await fetch(`${this.#origin}/api/v1/namespaces/${namespace}/skills?path=${path}`, {
-      method: "POST",
-      ...(await upload(files, form, this.#token)),
-    });
+    const request = await upload(files, form, this.#token);
+    // Packing blocks for seconds where a machine is busy. Meanwhile the server may have closed idle connections, which
+    // has to be noticed before the next request goes out on one of them.
+    await setTimeout(noticeMs);
+    const address = `${this.#origin}/api/v1/namespaces/${namespace}/skills?path=${path}`;
+    const response = await fetch(address, { method: "POST", ...request });
     const answer = (await response.json()) as { release?: { version: string } };
     if (response.status !== 201) throw new Error(`${namespace}/${path}: ${response.status} ${JSON.stringify(answer)}`);
     return answer.release!.version;

@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { TestProject } from "vitest/node";
 
 import { ApiClient } from "../../src/cli/client.ts";
-import { projectRoot } from "../../src/cli/server.ts";
+import { seed } from "../../src/cli/seed.ts";
 import { generatedSkills } from "./generated-skills.ts";
 import type { HostOptions } from "./host.ts";
 import { largeSkill } from "./large-skill.ts";
@@ -38,7 +37,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const vars = { ADMIN_TOKEN: operatorToken, SIGNING_KEY: "signing-key-for-tests-on-the-wire-0123456789" };
   const { origin, stop } = await startHost({ vars });
   try {
-    await seed(origin);
+    await publishAll(origin);
   } catch (error) {
     await stop();
     throw error;
@@ -65,14 +64,10 @@ export async function startHost(options: HostOptions): Promise<{ origin: string;
   return { origin, stop };
 }
 
-async function seed(origin: string): Promise<void> {
+async function publishAll(origin: string): Promise<void> {
+  await seed(new ApiClient(origin, operatorToken), () => {});
   const client = new RegistryClient(origin, operatorToken);
-  for (const name of ["registry", "generated", "large"]) await client.createNamespace(name);
-  const api = new ApiClient(origin, operatorToken);
-  for (const folder of await readdir(join(projectRoot, "skills"))) {
-    const answer = await api.publishFolder("registry", join(projectRoot, "skills", folder));
-    if (answer.status !== 201) throw new Error(`skills/${folder}: ${JSON.stringify(answer)}`);
-  }
+  for (const name of ["generated", "large"]) await client.createNamespace(name);
   await client.publish("large", largeSkill());
   await inPool(generatedSkills().entries(), publishers, ([index, skill]) =>
     client.publish("generated", skill, forms[index % forms.length]),

@@ -1,0 +1,65 @@
+import { env } from "cloudflare:workers";
+
+import type { Namespace } from "../../../src/domain/names.ts";
+
+/**
+ * A namespace set back to how it was, so that thousands of faults begin from one state. Rows are taken and put back
+ * as they are, from whatever tables there are; bytes that came since are removed, or a retry would find them there.
+ */
+export interface Snapshot {
+  namespace: Namespace;
+  tables: { table: string; rows: Record<string, string | number | null>[] }[];
+  digests: string;
+}
+
+/** Whose rows others refer to comes first. */
+const order = ["namespaces", "skills", "releases"];
+const rankOf = (table: string) => (order.includes(table) ? order.indexOf(table) : order.length);
+const keyOf = (table: string) => (table === "namespaces" ? "name" : "namespace");
+
+export async function take(namespace: Namespace): Promise<Snapshot> {
+  const { results } = await env.DB.prepare("SELECT name, sql FROM sqlite_master WHERE type = 'table'").all<{
+    name: string;
+    sql: string;
+  }>();
+  const tables = results
+    .filter(({ name, sql }) => name === "namespaces" || /^\s+namespace\s/m.test(sql))
+    .map(({ name }) => name)
+    .sort((a, b) => rankOf(a) - rankOf(b));
+  const answers = await env.DB.batch<Record<string, string | number | null>>(
+    tables.map((table) => env.DB.prepare(`SELECT * FROM ${table} WHERE ${keyOf(table)} = ?1`).bind(namespace)),
+  );
+  const known = await env.DB.prepare("SELECT json_group_array(digest) AS digests FROM blobs").first<string>("digests");
+  return {
+    namespace,
+    tables: tables.map((table, index) => ({ table, rows: answers[index]!.results })),
+    digests: known!,
+  };
+}
+
+export async function putBack({ namespace, tables, digests }: Snapshot): Promise<void> {
+  const erase = tables
+    .toReversed()
+    .map(({ table }) => env.DB.prepare(`DELETE FROM ${table} WHERE ${keyOf(table)} = ?1`).bind(namespace));
+  const forget = env.DB.prepare(
+    "DELETE FROM blobs WHERE digest NOT IN (SELECT value FROM json_each(?1)) RETURNING digest",
+  ).bind(digests);
+  const insert = tables.flatMap(({ table, rows }) =>
+    rows.map((row) => {
+      const columns = Object.keys(row);
+      const places = columns.map((_, index) => `?${index + 1}`).join(", ");
+      return env.DB.prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places})`).bind(
+        ...Object.values(row),
+      );
+    }),
+  );
+  // Skills refer to releases and releases to skills.
+  const answers = await env.DB.batch<{ digest: string }>([
+    env.DB.prepare("PRAGMA defer_foreign_keys = ON"),
+    ...erase,
+    forget,
+    ...insert,
+  ]);
+  const gone = answers[erase.length + 1]!.results.map(({ digest }) => `blobs/sha256/${digest.slice("sha256:".length)}`);
+  if (gone.length > 0) await env.BLOBS.delete(gone);
+}
