@@ -1,8 +1,8 @@
 import type { Severity } from "./finding.ts";
 
 /**
- * Every remark the scanner can make. Codes are part of the API and never change meaning; the README's table is
- * checked against this one.
+ * Every remark the scanner can make. Codes are part of the API and never change meaning. The intake has codes of
+ * its own, about archives and paths (publish/, file-path.ts).
  *
  * `by` says who refuses: `sdk` errors are those which the official SDK's parser refuses as well, so that no client
  * could load the skill; `registry` errors are our own, stricter rules. Warnings and notices refuse nothing.
@@ -59,6 +59,8 @@ export const findingTable = {
   bad_indent: sdkError("The indentation fits nothing above"),
   too_deep: sdkError("Nesting beyond 32 levels"),
   bom_in_frontmatter: sdkError("A byte order mark inside the frontmatter"),
+
+  half_character: ownError("An escape makes half a character, a lone surrogate"),
 
   // The fields.
   name_missing: sdkError("There is no name"),

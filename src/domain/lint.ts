@@ -5,6 +5,7 @@ import { readSkillMd } from "./frontmatter.ts";
 import { findingTable } from "./lint-table.ts";
 import { adviseSkillMdBytes, adviseSkillMdLines, maxSkillMdBytes } from "./limits.ts";
 import type { SkillPath } from "./names.ts";
+import { checkEscapes } from "./lint/escape-rules.ts";
 import { checkFiles, findSkillMd } from "./lint/file-rules.ts";
 import type { FileRemark } from "./lint/file-rules.ts";
 import { checkFields } from "./lint/frontmatter-rules.ts";
@@ -59,6 +60,7 @@ function scan(file: SkillFile, input: LintInput, remarks: Remarks): void {
   const skill = readSkillMd(file.bytes, remarks);
   const { path, folder, files } = input;
   checkFields({ skill, path, folder, remarks, told: new Set() });
+  checkEscapes(skill, remarks);
   checkInvisible(skill, remarks);
   const paths = files.map((one) => one.path);
   checkLinks(skill, paths, remarks);

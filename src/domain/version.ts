@@ -40,11 +40,16 @@ export function compareVersions(a: Version, b: Version): number {
   return comparePrereleases(left.pre.split("."), right.pre.split("."));
 }
 
-/** The version after `highest`, the highest patch of its line; 1.0.0 for a first release. */
+/**
+ * The version after `highest`, the highest patch of its line; 1.0.0 for a first release.
+ * @throws Problem `invalid_version` when the line has no further patch number
+ */
 export function nextPatch(highest: Version | undefined): Version {
   if (highest === undefined) return firstVersion;
   const { major, minor, patch } = splitVersion(highest);
-  return `${major}.${minor}.${patch + 1}` as Version;
+  const next = `${major}.${minor}.${patch + 1}`;
+  if (isVersion(next)) return next;
+  throw problem("invalid_version", `There is no patch after ${highest}; name the next version with ?version=`);
 }
 
 /** The parts by which releases are stored and ordered; `pre` is "" for a full version. */

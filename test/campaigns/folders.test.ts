@@ -1,12 +1,11 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { SkillsClient } from "@modelcontextprotocol/client/ext/skills";
-import { exports } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 
 import type { Finding } from "../../src/domain/finding.ts";
 import { Problem } from "../../src/domain/problem.ts";
 import { encodeSegment } from "../../src/domain/uri.ts";
-import { newNamespace, origin, upload } from "../harness.ts";
+import { newNamespace, origin, send, upload } from "../harness.ts";
 import { folders } from "./campaigns.ts";
 import { runCampaign } from "./campaign.ts";
 import { checkFindings, must } from "./checks.ts";
@@ -64,7 +63,7 @@ async function connect(era: Era, namespace: string): Promise<SkillsClient> {
   );
   // The whole body before the client sees it: the client drops a stream once it has its answer, and workerd logs that.
   const fetch = async (url: string | URL, init?: RequestInit) => {
-    const response = await exports.default.fetch(new Request(url, init));
+    const response = await send(String(url).slice(origin.length), init);
     return init?.method === "POST" ? new Response(await response.arrayBuffer(), response) : response;
   };
   await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp/${namespace}`), { fetch }));

@@ -744,6 +744,16 @@ const asFields: Row[] = [
     mends: true,
   },
   {
+    says: "has half a character in an escape",
+    files: md('license: "\\ud800x"'),
+    finds: [{ code: "half_character", line: 4, column: 10, severity: "error" }],
+  },
+  {
+    says: "hides an invisible character in an escape",
+    files: md('license: "a \\u202e b"'),
+    finds: [{ code: "invisible_character", line: 4, column: 10, severity: "warning" }],
+  },
+  {
     says: "has a version in metadata that is no semantic version",
     files: md("metadata:", "  version: latest"),
     finds: [{ code: "version_ignored", line: 5, column: 3, severity: "warning" }],

@@ -3,7 +3,7 @@ import type { MockInstance } from "vitest";
 
 import { isFull, seed, tell } from "../campaigns/scale.ts";
 import { Chance } from "./faults/chance.ts";
-import { kindsOfRead, kindsOfWrite } from "./faults/injector.ts";
+import { kindsOfRead, kindsOfWrite, secret } from "./faults/injector.ts";
 import type { Call, FaultKind, Plan } from "./faults/injector.ts";
 import { scenarios } from "./faults/scenarios.ts";
 import { Stage } from "./faults/stage.ts";
@@ -19,7 +19,7 @@ import type { Run } from "./faults/stage.ts";
  * Another draw: the same with CAMPAIGN_SEED=<number>.
  */
 const leastFaults = isFull ? 1_000 : 100;
-const pairsPerScenario = isFull ? 16 : 1;
+const pairsPerScenario = isFull ? 24 : 1;
 const minutes = 60_000;
 
 const stages: Stage[] = [];
@@ -106,7 +106,10 @@ describe.each(scenarios.map((scenario, index) => ({ ...scenario, index })))("$na
 
 it("was tried with as many faults as promised, and logged each that it answered", () => {
   expect(stages.flatMap((stage) => stage.injected).length).toBeGreaterThanOrEqual(leastFaults);
+  // A crash may swallow an answer that was logged, so there may be more lines; but none that no fault of ours explains.
+  const lines = log.mock.calls.map(([line]) => String(line));
+  expect(lines.filter((line) => !line.includes(secret))).toEqual([]);
   const unexplained = stages.reduce((sum, stage) => sum + stage.unexplained, 0);
-  expect(log.mock.calls.length).toBe(unexplained);
   expect(unexplained).toBeGreaterThan(0);
+  expect(lines.length).toBeGreaterThanOrEqual(unexplained);
 });

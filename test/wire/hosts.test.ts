@@ -5,7 +5,7 @@ import { clients } from "./connection.ts";
 import type { Connection, ToolAnswer } from "./connection.ts";
 import { generatedSkills } from "./generated-skills.ts";
 import { RegistryClient } from "./registry-client.ts";
-import { pathOf, seedSkills, verifyAll, verifyFiles } from "./source.ts";
+import { amountOf, pathOf, seedSkills, verifyAll, verifyFiles } from "./source.ts";
 
 const { origin, operatorToken } = inject("registry");
 const operator = new RegistryClient(origin, operatorToken);
@@ -95,7 +95,8 @@ describe.each(clients)("a host with $client, negotiated to $protocolVersion,", (
     expect(pinned).toBe(`skill://registry/@${String(loaded["version"])}/write-good-skills/SKILL.md`);
     const entry = await registry.get(pinned);
     expect(entry.uri).toBe(pinned);
-    expect(await verifyFiles(registry, entry, source)).toBeGreaterThan(0);
+    const { files, bytes } = amountOf([source]);
+    expect(await verifyFiles(registry, [{ entry, skill: source }])).toEqual({ files, bytes });
     const walked = await walk(registry, pinned.slice(0, -"/SKILL.md".length));
     expect(walked.map(([uri]) => pathOf(entry, uri)).sort()).toEqual(source.files.map(({ path }) => path).sort());
     expect((await registry.list()).map(({ uri }) => uri)).not.toContain(pinned);

@@ -31,7 +31,11 @@ export function amountOf(skills: readonly SourceSkill[]): Amount {
   };
 }
 
-const readers = 8;
+/**
+ * Requests at a time. Steady and few: `wrangler dev` ends when a connection between its two runtimes breaks, and those
+ * that only a burst needs grow old between bursts until one does.
+ */
+const readers = 6;
 
 /**
  * Lists a namespace, gets each skill, reads each file, and compares all of it with what was published.
@@ -42,37 +46,44 @@ export async function verifyAll(
   namespace: string,
   source: readonly SourceSkill[],
 ): Promise<Amount> {
-  const amount = { skills: 0, files: 0, bytes: 0 };
-  await inPool(await connection.list(), readers, async (entry) => {
-    const root = entry.uri.slice(0, -"SKILL.md".length);
-    const skill = source.find(({ path }) => root === `skill://${namespace}/${path}/`);
-    if (skill === undefined) throw new Error(`${entry.uri} was never published`);
+  const entries = await connection.list();
+  await inPool(entries, readers, async (entry) => {
     const again = await connection.get(entry.uri);
     if (JSON.stringify(again) !== JSON.stringify(entry)) throw new Error(`${entry.uri}: get and list differ`);
-    const bytes = await verifyFiles(connection, entry, skill);
-    amount.skills += 1;
-    amount.files += entry.resources.length;
-    amount.bytes += bytes;
   });
-  return amount;
+  const byRoot = new Map(source.map((skill) => [`skill://${namespace}/${skill.path}/`, skill]));
+  const pairs = entries.map((entry) => {
+    const skill = byRoot.get(entry.uri.slice(0, -"SKILL.md".length));
+    if (skill === undefined) throw new Error(`${entry.uri} was never published`);
+    return { entry, skill };
+  });
+  return { skills: entries.length, ...(await verifyFiles(connection, pairs)) };
 }
 
-/** @returns the bytes that were read and compared */
-export async function verifyFiles(connection: Connection, entry: Entry, skill: SourceSkill): Promise<number> {
-  const published = new Map(skill.files.map((file) => [file.path, file.bytes]));
+/** Reads every file of the skills and compares it with its source, of which nothing may remain. */
+export async function verifyFiles(
+  connection: Connection,
+  pairs: readonly { entry: Entry; skill: SourceSkill }[],
+): Promise<{ files: number; bytes: number }> {
+  const reads = pairs.flatMap(({ entry, skill }) => {
+    const published = new Map(skill.files.map((file) => [file.path, file.bytes]));
+    const listed = entry.resources.map(({ uri }) => {
+      const path = pathOf(entry, uri);
+      const expected = published.get(path);
+      // A file that is listed twice is found once.
+      if (!published.delete(path)) throw new Error(`${uri} was never published`);
+      return { entry, uri, expected: expected! };
+    });
+    if (published.size > 0) throw new Error(`${entry.uri} lacks ${[...published.keys()].join(", ")}`);
+    return listed;
+  });
   let compared = 0;
-  await inPool(entry.resources, readers, async ({ uri }) => {
-    const path = pathOf(entry, uri);
+  await inPool(reads, readers, async ({ entry, uri, expected }) => {
     const bytes = await connection.read(entry, uri);
-    const expected = published.get(path);
-    if (expected === undefined || Buffer.compare(bytes, expected) !== 0) {
-      throw new Error(`${uri} differs from what was published as ${path}`);
-    }
-    published.delete(path);
+    if (Buffer.compare(bytes, expected) !== 0) throw new Error(`${uri} differs from what was published`);
     compared += bytes.byteLength;
   });
-  if (published.size > 0) throw new Error(`${entry.uri} lacks ${[...published.keys()].join(", ")}`);
-  return compared;
+  return { files: reads.length, bytes: compared };
 }
 
 /** The path that an author gave to a file, from its address. */

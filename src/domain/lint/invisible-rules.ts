@@ -36,6 +36,16 @@ export function checkInvisible(skill: SkillMd, remarks: Remarks): void {
   }
 }
 
+/** Each invisible character of a text once, where it is not an ordinary part of its neighbours. */
+export function findInvisible(text: string): Set<number> {
+  const found = new Set<number>();
+  for (const match of text.matchAll(suspects)) {
+    const code = match[0].codePointAt(0)!;
+    if (!isOrdinary(text, match.index, code)) found.add(code);
+  }
+  return found;
+}
+
 const hex = (code: number) => code.toString(16).toUpperCase().padStart(4, "0");
 const isSelector = (code: number) => code >= 0xfe00 && code <= 0xfe0f;
 

@@ -41,9 +41,9 @@ export class Remarks {
 
 /** A piece of the author's text for a sentence: bounded, never ending in half a character. */
 export function excerpt(text: string): string {
-  if (text.length <= maxExcerptLength) return text;
+  if (text.length <= maxExcerptLength) return text.toWellFormed();
   const cut = text.slice(0, maxExcerptLength);
-  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
+  return `${(/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut).toWellFormed()}…`;
 }
 
 /** How many code points `text` has, which is what the Agent Skills format counts. */

@@ -47,7 +47,13 @@ export function readFlow(text: string, start: number, place: Place, depth: numbe
     }
     if (text[index] === close) break;
     if (text[index] === undefined) throw fault("unclosed_flow", place, start);
-    if (text[index] !== ",") throw fault("flow_syntax", place, index, `"${text[index]}" is unexpected here`);
+    if (text[index] !== ",")
+      throw fault(
+        "flow_syntax",
+        place,
+        index,
+        `"${String.fromCodePoint(text.codePointAt(index)!)}" is unexpected here`,
+      );
     index = skipWhite(text, index + 1);
   }
   return done(index);
