@@ -20,6 +20,8 @@ CREATE TABLE spent_versions (
 ) STRICT, WITHOUT ROWID;
 
 ALTER TABLE guards ADD COLUMN version_spent INTEGER CONSTRAINT version_spent CHECK (version_spent IS NULL);
+ALTER TABLE guards ADD COLUMN token_dead INTEGER CONSTRAINT token_dead CHECK (token_dead IS NULL);
+ALTER TABLE guards ADD COLUMN moved_on INTEGER CONSTRAINT moved_on CHECK (moved_on IS NULL);
 ALTER TABLE guards ADD COLUMN not_living INTEGER CONSTRAINT not_living CHECK (not_living IS NULL);
 
 -- Answers to requests that carried an Idempotency-Key, kept for a day. Written in the batch of the change itself, so

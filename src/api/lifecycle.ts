@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import * as z from "zod";
 
 import type { SkillPath } from "../domain/names.ts";
+import { tokenIdOf } from "../domain/principal.ts";
 import { isVersion, parseVersion } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
 import type { AppEnv } from "../env.ts";
@@ -75,5 +76,8 @@ async function changeRelease(
 }
 
 function lifecycleOf(context: ApiContext, caller: Caller): Lifecycle {
-  return new Lifecycle(context.env.DB, caller.namespace.name, caller.now);
+  return new Lifecycle(context.env.DB, caller.namespace.name, {
+    now: caller.now,
+    tokenId: tokenIdOf(caller.principal),
+  });
 }

@@ -5,7 +5,7 @@ import type { Digest } from "../domain/digest.ts";
 import type { Finding } from "../domain/finding.ts";
 import { maxIdempotencyKeyLength } from "../domain/limits.ts";
 import { parseSkillPath } from "../domain/names.ts";
-import { formatPrincipal } from "../domain/principal.ts";
+import { formatPrincipal, tokenIdOf } from "../domain/principal.ts";
 import type { SkillVisibility } from "../domain/principal.ts";
 import { Problem, problem } from "../domain/problem.ts";
 import { parseVersion } from "../domain/version.ts";
@@ -66,6 +66,7 @@ async function publishOnce(
     ...query,
     prune: pruneOf(query, isSingle),
     publishedBy: formatPrincipal(caller.principal),
+    tokenId: tokenIdOf(caller.principal),
     defaultVisibility: caller.namespace.visibility,
     now: caller.now,
     ...(key === undefined

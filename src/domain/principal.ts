@@ -40,3 +40,7 @@ export function may(principal: Principal, action: Action, namespace: NamespaceFa
 export function formatPrincipal(principal: Principal): string {
   return principal.kind === "token" ? `token:${principal.id}` : principal.kind;
 }
+
+export function tokenIdOf(principal: Principal): string | undefined {
+  return principal.kind === "token" ? principal.id : undefined;
+}

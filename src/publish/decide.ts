@@ -25,12 +25,14 @@ export function requestedVersion(draft: Draft, inRequest: Version | undefined): 
   return declared !== undefined && isVersion(declared) ? declared : undefined;
 }
 
+export interface DecideOptions {
+  version: Version | undefined;
+  visibility: SkillVisibility | undefined;
+  mayBecomeCurrent: boolean;
+}
+
 /** @throws Problem `version_exists`, `path_conflict` */
-export function decide(
-  draft: Draft,
-  options: { version: Version | undefined; visibility: SkillVisibility | undefined },
-  state: SkillState,
-): Decision {
+export function decide(draft: Draft, options: DecideOptions, state: SkillState): Decision {
   if (state.conflict !== undefined) {
     throw problem(
       "path_conflict",
@@ -40,7 +42,9 @@ export function decide(
   const requested = requestedVersion(draft, options.version);
   const visibilityChanges =
     state.skill !== undefined && options.visibility !== undefined && options.visibility !== state.skill.visibility;
-  const twin = requested === undefined ? state.current : state.requested;
+  // A release that was not to become current is repeated by a retry, which must not publish it again.
+  const last = options.mayBecomeCurrent ? state.current : (state.newest ?? state.current);
+  const twin = requested === undefined ? last : state.requested;
   if (twin !== undefined && isSameRelease(draft, twin)) {
     return { version: twin.version, isNew: false, visibilityChanges, twin };
   }

@@ -28,6 +28,8 @@ export interface PublishOptions {
   /** Below which path skills that the upload lacks are reported, or (`isDry` false) withdrawn. */
   prune: { below: SkillPath; isDry: boolean } | undefined;
   publishedBy: string;
+  /** The token behind the request, if it is one; asked again when the change is made. */
+  tokenId: string | undefined;
   /** For a skill that is new and for which the request names no visibility. */
   defaultVisibility: SkillVisibility;
   now: number;
@@ -138,7 +140,11 @@ async function commit(published: Published, options: PublishOptions, ledger: Led
       .filter(({ decision }) => decision.visibilityChanges || (decision.isNew && options.visibility !== undefined))
       .map(({ draft }) => ({ path: draft.path, visibility: options.visibility! })),
     withdrawn: options.prune?.isDry === false ? published.pruned : [],
+    spared: published.skills
+      .filter(({ decision }) => options.prune?.isDry === false && !decision.isNew)
+      .map(({ draft }) => draft.path),
     receipt: options.receiptOf?.(published),
+    tokenId: options.tokenId,
     publishedBy: options.publishedBy,
     now: options.now,
   };

@@ -24,6 +24,11 @@ export const refuseSpentVersion = `
 INSERT INTO guards (version_spent)
 SELECT 1 FROM spent_versions WHERE namespace = ?1 AND path = ?2 AND version = ?3`;
 
+/** ?2 JSON array of paths */
+export const refuseMovedOn = `
+INSERT INTO guards (moved_on) SELECT 1 FROM json_each(?2) WHERE NOT EXISTS (
+  SELECT 1 FROM skills WHERE namespace = ?1 AND path = value AND current IS NOT NULL)`;
+
 /** A deleted skill that is published again begins anew: its visibility is that of a new one. */
 export const insertSkill = `
 INSERT INTO skills (namespace, path, visibility, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4)

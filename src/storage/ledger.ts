@@ -7,6 +7,7 @@ import type { Version } from "../domain/version.ts";
 import * as sql from "./ledger-sql.ts";
 import { ancestorsOf, findStates } from "./publish-state.ts";
 import type { SkillState, Wanted } from "./publish-state.ts";
+import { deadToken, refuseDeadToken } from "./dead-token.ts";
 import { insertReceipt } from "./receipts.ts";
 import type { Receipt } from "./receipts.ts";
 
@@ -50,7 +51,11 @@ export interface Change {
   visibilities: readonly { path: SkillPath; visibility: SkillVisibility }[];
   /** Skills whose releases are all yanked. */
   withdrawn: readonly SkillPath[];
+  /** Skills that must still have a current release: those that a prune spared because they were unchanged. */
+  spared: readonly SkillPath[];
   receipt: Receipt | undefined;
+  /** The token behind the change; revoked meanwhile, it changes nothing any more. */
+  tokenId: string | undefined;
   publishedBy: string;
   now: number;
 }
@@ -102,7 +107,8 @@ export class Ledger {
 
   /**
    * The moment a change becomes visible; all of it or none.
-   * @throws Problem `version_exists`, `path_conflict`, `receipt_exists`, or `busy` when a blob went missing meanwhile.
+   * @throws Problem `version_exists` (also when a spared skill moved on: decide again), `path_conflict`,
+   * `receipt_exists`, `invalid_token`, or `busy` when a blob went missing meanwhile.
    */
   async commit(change: Change): Promise<void> {
     const { releases, visibilities, withdrawn, receipt, now } = change;
@@ -115,9 +121,11 @@ export class Ledger {
         ? []
         : sql.withdraw.map((statement) => bind(statement, JSON.stringify(withdrawn), now))),
     ];
+    if (change.spared.length > 0) statements.unshift(bind(sql.refuseMovedOn, JSON.stringify(change.spared)));
     if (statements.length > 0) statements.push(bind(sql.raiseRevision));
+    if (change.tokenId !== undefined) statements.unshift(refuseDeadToken(this.#db, change.tokenId, now));
     if (receipt !== undefined) statements.push(...insertReceipt(this.#db, this.#namespace, receipt, now));
-    if (statements.length === 0) return;
+    if (releases.length + visibilities.length + withdrawn.length === 0 && receipt === undefined) return;
     try {
       await this.#db.batch(statements);
     } catch (error) {
@@ -171,7 +179,8 @@ function refusalOf(error: unknown): Error | undefined {
     return problem("path_conflict", "Another skill lies above or below this path; no skill lies inside another");
   }
   if (message.includes("UNIQUE constraint failed: receipts")) return problem("receipt_exists");
-  const isTaken = message.includes("UNIQUE constraint failed: releases") || message.includes("version_spent");
+  if (message.includes("token_dead")) return deadToken();
+  const isTaken = /UNIQUE constraint failed: releases|version_spent|moved_on/.test(message);
   if (isTaken) return problem("version_exists", "The version was taken meanwhile");
   return message.includes("blob_missing") || message.includes("FOREIGN KEY") ? busy() : undefined;
 }

@@ -2,6 +2,7 @@ import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import type { Version } from "../domain/version.ts";
+import { deadToken, refuseDeadToken } from "./dead-token.ts";
 import { raiseRevision, setCurrent, setVisibility } from "./ledger-sql.ts";
 
 /**
@@ -12,11 +13,14 @@ export class Lifecycle {
   readonly #db: D1Database;
   readonly #namespace: Namespace;
   readonly #now: number;
+  /** The token behind the changes, asked again with each. */
+  readonly #tokenId: string | undefined;
 
-  constructor(db: D1Database, namespace: Namespace, now: number) {
+  constructor(db: D1Database, namespace: Namespace, caller: { now: number; tokenId: string | undefined }) {
     this.#db = db;
     this.#namespace = namespace;
-    this.#now = now;
+    this.#now = caller.now;
+    this.#tokenId = caller.tokenId;
   }
 
   /**
@@ -67,8 +71,14 @@ export class Lifecycle {
     return this.#db.prepare(statement).bind(this.#namespace, ...parameters);
   }
 
+  /** @throws Problem `invalid_token` */
   async #change(statements: D1PreparedStatement[]): Promise<void> {
-    await this.#db.batch([...statements, this.#db.prepare(raiseRevision).bind(this.#namespace)]);
+    const guard = this.#tokenId === undefined ? [] : [refuseDeadToken(this.#db, this.#tokenId, this.#now)];
+    try {
+      await this.#db.batch([...guard, ...statements, this.#db.prepare(raiseRevision).bind(this.#namespace)]);
+    } catch (error) {
+      throw String(error).includes("token_dead") ? deadToken() : error;
+    }
   }
 }
 

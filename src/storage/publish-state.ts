@@ -12,6 +12,8 @@ export interface SkillState {
   skill: { visibility: SkillVisibility; current: Version | null } | undefined;
   current: KnownRelease | undefined;
   requested: KnownRelease | undefined;
+  /** The one published last, whether or not it became current. */
+  newest: KnownRelease | undefined;
   /** The requested version belonged to a release that was deleted. */
   isSpent: boolean;
   /** The highest full version of current's major.minor line, or of all releases when current is none or a pre-release. */
@@ -44,6 +46,7 @@ export async function findStates(
       skill,
       current: known.find((release) => release.version === skill?.current),
       requested: known.find((release) => release.version === version),
+      newest: known.toSorted((a, b) => a.id - b.id).at(-1),
       isSpent: spent!.has(path),
       highest: highest!.get(path)?.[0]?.["version"] as Version | undefined,
       conflict: conflicts!.get(path)?.[0]?.["conflict"] as SkillPath | undefined,
@@ -83,7 +86,9 @@ const findReleases = `
 WITH ${wantedSql}
 SELECT ${releaseColumns} FROM wanted w
 CROSS JOIN skills s ON s.namespace = ?1 AND s.path = w.path
-CROSS JOIN releases r ON r.namespace = ?1 AND r.path = w.path AND r.version IN (s.current, w.version)
+CROSS JOIN releases r ON r.namespace = ?1 AND r.path = w.path AND (
+  r.version IN (s.current, w.version)
+  OR r.id = (SELECT max(id) FROM releases n WHERE n.namespace = ?1 AND n.path = w.path))
 CROSS JOIN blobs z ON z.digest = r.zip_digest
 CROSS JOIN blobs t ON t.digest = r.tar_digest`;
 

@@ -78,14 +78,38 @@ describe("publishers at once", () => {
   });
 });
 
+describe("a retry without a key", () => {
+  it("of a release that was not to become current is a no-op", async () => {
+    const namespace = await newNamespace();
+    await publish(namespace, md("a"));
+    const first = await publish(namespace, md("b"), "?current=false");
+    const again = await publish(namespace, md("b"), "?current=false");
+    expect([first.status, again.status, versionOf(again)]).toEqual([201, 200, "1.0.1"]);
+    expect(await revision(namespace)).toBe(2);
+  });
+});
+
+describe("two prunes at once", () => {
+  it("never withdraw between them what each of them spared", async () => {
+    for (let round = 0; round < 6; round++) {
+      const namespace = await newNamespace();
+      const one = { "one/SKILL.md": skillMdOf("one") };
+      const two = { "two/SKILL.md": skillMdOf("two") };
+      await publish(namespace, { ...one, ...two }, "?path=team");
+      const answers = await Promise.all([one, two].map((files) => publish(namespace, files, "?path=team&prune=true")));
+      for (const { status } of answers) expect([200, 201]).toContain(status);
+      const { result } = await modern(`/mcp/${namespace}`, "skills/list");
+      expect((result!["skills"] as unknown[]).length).toBe(1);
+    }
+  });
+});
+
 describe("an Idempotency-Key", () => {
   const keyed = async (
     namespace: string,
     key: string,
     files: Record<string, string>,
-    query = "",
-    token = operator,
-    kind = "zip",
+    { query = "", token = operator, kind = "zip" }: { query?: string; token?: string; kind?: string } = {},
   ): Promise<Answer> => {
     const body = kind === "zip" ? packZip(toFiles(files)) : await packTarGz(toFiles(files));
     const headers = {
@@ -110,9 +134,9 @@ describe("an Idempotency-Key", () => {
 
   it("covers parameters and files, not their packaging", async () => {
     const namespace = await newNamespace();
-    await keyed(namespace, "k", md("a"), "?visibility=public");
+    await keyed(namespace, "k", md("a"), { query: "?visibility=public" });
     expect(
-      (await keyed(namespace, "k", md("a"), "?visibility=public", operator, "tar.gz")).headers.get(
+      (await keyed(namespace, "k", md("a"), { query: "?visibility=public", kind: "tar.gz" })).headers.get(
         "idempotent-replayed",
       ),
     ).toBe("true");
@@ -121,7 +145,7 @@ describe("an Idempotency-Key", () => {
       [md("a"), "?visibility=private"],
       [md("a"), ""],
     ] as const) {
-      const reused = await keyed(namespace, "k", files, query);
+      const reused = await keyed(namespace, "k", files, { query });
       expect([reused.status, reused.body["code"]]).toEqual([422, "idempotency_key_reused"]);
     }
   });
@@ -130,7 +154,7 @@ describe("an Idempotency-Key", () => {
     const [one, two] = [await newNamespace(), await newNamespace()];
     await keyed(one, "k", md("a"));
     expect((await keyed(two, "k", md("b"))).status).toBe(201);
-    expect((await keyed(one, "k", md("c"), "", await newToken(one, "publisher"))).status).toBe(201);
+    expect((await keyed(one, "k", md("c"), { token: await newToken(one, "publisher") })).status).toBe(201);
   });
 
   it("keeps only successes: a refused request may be mended and sent again", async () => {
@@ -144,7 +168,7 @@ describe("an Idempotency-Key", () => {
 
   it("does nothing in a dry run", async () => {
     const namespace = await newNamespace();
-    expect((await keyed(namespace, "k", md("a"), "?dry_run=true")).status).toBe(200);
+    expect((await keyed(namespace, "k", md("a"), { query: "?dry_run=true" })).status).toBe(200);
     expect((await keyed(namespace, "k", md("b"))).status).toBe(201);
   });
 

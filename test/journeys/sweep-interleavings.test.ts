@@ -90,6 +90,7 @@ async function publishWith(
     isDryRun: false,
     prune: undefined,
     publishedBy: "operator",
+    tokenId: undefined,
     defaultVisibility: "public" as const,
     now: at,
   };
@@ -376,12 +377,20 @@ class SlowPublisher {
       visibility: "public",
       becomesCurrent: true,
     };
-    const change = { visibilities: [], withdrawn: [], receipt: undefined, publishedBy: "operator", now: at };
+    const change = {
+      visibilities: [],
+      withdrawn: [],
+      spared: [],
+      receipt: undefined,
+      publishedBy: "operator",
+      tokenId: undefined,
+      now: at,
+    };
     await this.#ledger.commit({ ...change, releases: [release] });
   }
 
   deleteSkill(at: number): Promise<void> {
-    return new Lifecycle(env.DB, this.#namespace, at).delete(this.path);
+    return new Lifecycle(env.DB, this.#namespace, { now: at, tokenId: undefined }).delete(this.path);
   }
 }
 
