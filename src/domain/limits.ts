@@ -111,3 +111,16 @@ export const sweepBudgetMs = 5 * 60_000;
 export const sweepBatchBlobs = 1_000;
 /** D1 answers 1,000 queries to one invocation, and a batch asks at most four. */
 export const maxSweepBatches = 200;
+
+// What an isolate (128 MB for all its requests) holds for reads.
+/** Larger files go into an answer as a stream, so that sixteen of 16 MiB at once take no more than small ones. */
+export const maxWholeReadBytes = 64 * KiB;
+/** What a stream holds of a file: large enough that pieces cost little; whole groups of base64, which are 3 bytes. */
+export const readChunkBytes = 192 * KiB;
+/** Requests in one array (2025-03-26 only); each may be answered with a whole page. */
+export const maxBatchRequests = 20;
+/** Nine of ten SKILL.md files have less than 13 KiB. */
+export const maxRememberedBlobBytes = 64 * KiB;
+export const rememberedBlobsBytes = 4 * MiB;
+/** Pages of skills/list, at most `maxPageBytes` each. */
+export const rememberedPagesBytes = 8 * MiB;

@@ -78,13 +78,15 @@ const byExtension: Readonly<Record<string, string>> = {
   pptx: "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 };
 
+const decodeStepBytes = 64 * 1024;
+
 /** Unknown extensions: text when the bytes are lossless UTF-8 (an empty file is), else octets. */
 export function mediaTypeOf(path: string, bytes: Uint8Array): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const dot = name.lastIndexOf(".");
   const extension = dot > 0 ? name.slice(dot + 1).toLowerCase() : "";
   if (Object.hasOwn(byExtension, extension)) return byExtension[extension]!;
-  return decodeLossless(bytes) === undefined ? "application/octet-stream" : "text/plain";
+  return isText(bytes) ? "text/plain" : "application/octet-stream";
 }
 
 /**
@@ -96,5 +98,19 @@ export function decodeLossless(bytes: Uint8Array): string | undefined {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return undefined;
+  }
+}
+
+/** Whether `decodeLossless` would succeed, without holding the text of a large file. */
+export function isText(bytes: Uint8Array): boolean {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  try {
+    for (let at = 0; at < bytes.byteLength; at += decodeStepBytes) {
+      decoder.decode(bytes.subarray(at, at + decodeStepBytes), { stream: true });
+    }
+    decoder.decode();
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -1,19 +1,22 @@
 import {
+  classifyInboundRequest,
   createMcpHandler,
   isJsonContentType,
-  isLegacyRequest,
   readRequestBody,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
+import type { InboundClassificationOutcome } from "@modelcontextprotocol/server";
 
 import { admitReader, readCredential, viewerOf } from "../auth/credential.ts";
-import { maxMcpRequestBytes } from "../domain/limits.ts";
+import { maxBatchRequests, maxMcpRequestBytes } from "../domain/limits.ts";
 import { isNamespace } from "../domain/names.ts";
 import { Problem, problem } from "../domain/problem.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import { Catalog } from "../storage/catalog.ts";
 import { errorResponse, problemResponse, withoutNullId } from "./errors.ts";
+import { Inserts } from "./inserts.ts";
 import { writeInstructions } from "./instructions.ts";
+import { answerPlain, findPlain } from "./plain.ts";
 import { buildServer } from "./server.ts";
 import type { Visit } from "./visit.ts";
 
@@ -61,7 +64,9 @@ async function openVisit(request: Request, name: string | undefined, bindings: M
     address: { namespace, serverName: `${url.host}${url.pathname}` },
     catalog: new Catalog(bindings.db, viewerOf(credential, Date.now()), namespace, admit),
     blobs: bindings.blobs,
+    inserts: new Inserts(),
     isModern: false,
+    isBatched: false,
     isAnonymous: credential.kind === "none",
   };
 }
@@ -89,13 +94,40 @@ async function readMessage(request: Request): Promise<unknown> {
   }
 }
 
-async function dispatch(request: Request, visit: Visit, message: unknown): Promise<Response> {
+async function dispatch(request: Request, anyVisit: Visit, message: unknown): Promise<Response> {
+  if (Array.isArray(message) && message.length > maxBatchRequests) {
+    throw problem("too_large", `An array may hold at most ${maxBatchRequests} requests; send them one by one`);
+  }
+  const outcome = classify(request, message);
+  const visit = { ...anyVisit, isModern: outcome.kind !== "legacy", isBatched: Array.isArray(message) };
+  const plain = findPlain(request, outcome, message);
+  if (plain !== undefined) return answerPlain(visit, plain);
   const instructions = needsInstructions(message) ? await writeInstructions(visit) : undefined;
-  if (await isLegacyRequest(request, message)) return serveLegacy(request, visit, message, instructions);
-  const modern = { ...visit, isModern: true };
-  const handler = createMcpHandler(() => buildServer(modern, instructions), { legacy: "reject" });
-  const response = await withoutNullId(await handler.fetch(request, { parsedBody: message }));
-  return isListen(message) && response.ok ? refuseListen(response, message) : response;
+  const response = await (visit.isModern ? serveModern : serveLegacy)(request, visit, message, instructions);
+  if (visit.inserts.isEmpty) return response;
+  return new Response(visit.inserts.fill(await response.text()), response);
+}
+
+/** The SDK's own judgement of the message and its era, which createMcpHandler would come to as well. */
+function classify({ method, headers }: Request, body: unknown): InboundClassificationOutcome {
+  const [version, name] = [headers.get("mcp-protocol-version"), headers.get("mcp-method")];
+  return classifyInboundRequest({
+    httpMethod: method,
+    body,
+    ...(version === null ? {} : { protocolVersionHeader: version }),
+    ...(name === null ? {} : { mcpMethodHeader: name }),
+  });
+}
+
+async function serveModern(
+  request: Request,
+  visit: Visit,
+  parsedBody: unknown,
+  instructions: string | undefined,
+): Promise<Response> {
+  const handler = createMcpHandler(() => buildServer(visit, instructions), { legacy: "reject" });
+  const response = await withoutNullId(await handler.fetch(request, { parsedBody }));
+  return isListen(parsedBody) && response.ok ? refuseListen(response, parsedBody) : response;
 }
 
 /** 2025-era requests without a session: each POST stands alone and is answered as plain JSON. */

@@ -1,3 +1,5 @@
+import type { ProtocolError } from "@modelcontextprotocol/server";
+
 import type { Problem, ProblemCode } from "../domain/problem.ts";
 
 /**
@@ -35,6 +37,11 @@ export function errorResponse(
 ): Response {
   const body = id === undefined ? { jsonrpc: "2.0", error } : { jsonrpc: "2.0", id, error };
   return Response.json(body, { status, headers });
+}
+
+/** What a handler refuses, as the SDK writes it. */
+export function protocolErrorResponse({ code, message, data }: ProtocolError, id: string | number): Response {
+  return Response.json({ jsonrpc: "2.0", id, error: data === undefined ? { code, message } : { code, message, data } });
 }
 
 /** The SDK writes `id: null` where it could not read one; the schema of 2026-07-28 wants it left out. */

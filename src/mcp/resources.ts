@@ -1,9 +1,10 @@
 import { decodeLossless } from "../domain/media-type.ts";
-import { maxPageEntries, pinnedReadTtlMs } from "../domain/limits.ts";
+import { maxPageEntries, maxWholeReadBytes, pinnedReadTtlMs } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
 import { movingUri, parseSkillUri, skillScheme } from "../domain/uri.ts";
 import type { SkillUri } from "../domain/uri.ts";
-import type { FileRow } from "../storage/catalog.ts";
+import type { FileRow, ReadableFileRow } from "../storage/catalog.ts";
+import { isTextStream, toBase64 } from "./file-stream.ts";
 import { listPage } from "./skills.ts";
 import { freshness } from "./visit.ts";
 import type { Visit } from "./visit.ts";
@@ -46,7 +47,8 @@ export async function readResource(visit: Visit, uri: string) {
   const parsed = parseSkillUri(uri);
   const file = parsed === undefined ? undefined : await visit.catalog.findFile(parsed);
   if (parsed === undefined || file === undefined) throw problem("not_found", `No resource is served at ${uri}`);
-  return { contents: [await readContents(visit, uri, file)], ...freshness(visit, readTtlMs(parsed)) };
+  const contents = file.size <= maxWholeReadBytes ? readContents(visit, uri, file) : streamContents(visit, uri, file);
+  return { contents: [await contents], ...freshness(visit, readTtlMs(parsed)) };
 }
 
 /** Text where the bytes survive the way to text and back, standard base64 otherwise. */
@@ -57,12 +59,21 @@ export async function readContents(visit: Visit, uri: string, file: FileRow) {
   return text === undefined ? { ...facts, blob: toBase64(bytes) } : { ...facts, text };
 }
 
+/**
+ * The same for a file that is too large to be in memory several times over, for each of many requests. It is opened
+ * before the answer begins, so that a failure is still an answer; in an array of requests only when its turn comes,
+ * because a Worker waits for few open bodies at once.
+ */
+async function streamContents(visit: Visit, uri: string, file: ReadableFileRow) {
+  const open = async () => (await visit.blobs.open(file.digest)).body;
+  const isText = file.is_text === null ? await isTextStream(await open()) : file.is_text === 1;
+  const body = visit.isBatched ? undefined : await open();
+  const insert = visit.inserts.add({ isText, open: async () => body ?? open() });
+  const facts = { uri, mimeType: file.media_type };
+  return isText ? { ...facts, text: insert } : { ...facts, blob: insert };
+}
+
 /** The bytes behind a pinned address never change, so a client may keep them for a day. */
 function readTtlMs(uri: SkillUri): number | undefined {
   return uri.kind === "pinned" ? pinnedReadTtlMs : undefined;
-}
-
-/** Native, and five times as fast as building a binary string; the type library does not know it yet. */
-function toBase64(bytes: Uint8Array): string {
-  return (bytes as Uint8Array & { toBase64(): string }).toBase64();
 }

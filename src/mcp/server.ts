@@ -13,7 +13,11 @@ import type { Visit } from "./visit.ts";
  * What one request's server offers. The SDK does the protocol (both eras, envelopes, versions); every method is ours,
  * because its own catalogue checks each entry again on each request. Nothing here outlives the request.
  */
-export const registryVersion = "0.1.0";
+const registryVersion = "0.1.0";
+
+export function serverInfoOf(visit: Visit) {
+  return { name: visit.address.serverName, title: "Skill registry", version: registryVersion };
+}
 
 /** Neither `listChanged` nor `subscribe`: nothing would be sent yet, and a promise kept by nobody misleads clients. */
 const capabilities = {
@@ -29,14 +33,11 @@ const directoryParams = z.looseObject({ uri: z.string(), cursor: z.string().opti
 
 /** `instructions` only matter to the two handshakes. */
 export function buildServer(visit: Visit, instructions: string | undefined): Server {
-  const server = new Server(
-    { name: visit.address.serverName, title: "Skill registry", version: registryVersion },
-    {
-      capabilities,
-      cacheHints: { "server/discover": freshness(visit) },
-      ...(instructions === undefined ? {} : { instructions }),
-    },
-  );
+  const server = new Server(serverInfoOf(visit), {
+    capabilities,
+    cacheHints: { "server/discover": freshness(visit) },
+    ...(instructions === undefined ? {} : { instructions }),
+  });
   serveSkills(server, visit);
   serveResources(server, visit);
   serveToolsAndPrompts(server, visit);

@@ -9,7 +9,7 @@ import type { Visit } from "./visit.ts";
 
 /**
  * The methods of the Skills extension (io.modelcontextprotocol/skills, SEP-2640) over the catalogue. Entries were
- * built and checked by the official SDK at publish and are served as stored.
+ * built and checked by the official SDK at publish and are served as stored: their JSON is never parsed here.
  */
 
 /** `skills/list`: pages of entries in path order; the root address shows one page of unique names. */
@@ -17,7 +17,7 @@ export async function listSkills(visit: Visit, cursor: string | undefined) {
   const { items, nextCursor } = await listPage(visit, "skills", cursor, (namespace, after) =>
     visit.catalog.listEntries(namespace, after, maxPageEntries),
   );
-  const skills = items.map((row) => JSON.parse(row.entry) as Record<string, unknown>);
+  const skills = visit.inserts.add(`[${items.map((row) => row.entry).join()}]`);
   return { skills, ...nextCursor, ...freshness(visit) };
 }
 
@@ -26,7 +26,7 @@ export async function getSkill(visit: Visit, uri: string) {
   const parsed = parseSkillUri(uri);
   const found = parsed === undefined ? undefined : await visit.catalog.findEntry(parsed);
   if (found === undefined) throw problem("not_found", `No skill is served at ${uri}`);
-  return { skill: JSON.parse(found.entry) as Record<string, unknown>, ...freshness(visit) };
+  return { skill: visit.inserts.add(found.entry), ...freshness(visit) };
 }
 
 /** `resources/directory/read`: the direct children of a skill's directory. A skill's files fit one page. */

@@ -2,6 +2,7 @@ import { movingTtlMs, privateTtlMs } from "../domain/limits.ts";
 import type { Namespace } from "../domain/names.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import type { Catalog } from "../storage/catalog.ts";
+import type { Inserts } from "./inserts.ts";
 
 /** The namespace whose skills the root address lists, until collections exist. */
 export const featuredNamespace = "registry" as Namespace;
@@ -19,8 +20,12 @@ export interface Visit {
   address: Address;
   catalog: Catalog;
   blobs: Blobs;
+  /** Finished JSON that the answer to this request will hold. */
+  inserts: Inserts;
   /** 2026-07-28 results carry freshness; 2025-era results must not. */
   isModern: boolean;
+  /** One of several requests that came in one array (2025-03-26). */
+  isBatched: boolean;
   /** Whether the request came without a token, so that its answer is the same for everybody. */
   isAnonymous: boolean;
 }

@@ -4,7 +4,7 @@ import { pinEntry } from "../domain/entry.ts";
 import type { Entry, SkillFile } from "../domain/entry.ts";
 import { fileFinding } from "../domain/finding.ts";
 import { maxEntryBytes } from "../domain/limits.ts";
-import { mediaTypeOf } from "../domain/media-type.ts";
+import { isText, mediaTypeOf } from "../domain/media-type.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
 import { searchableText } from "../domain/query.ts";
@@ -65,8 +65,14 @@ export async function pack(draft: Draft): Promise<Packed> {
   const files = draft.files.map((file) => {
     const digest = draft.digests.get(file.path)!;
     bytes.set(digest, file.bytes);
-    const mediaType = mediaTypeOf(file.path, file.bytes);
-    return { file: file.path, digest, size: file.bytes.byteLength, mediaType, executable: file.executable === true };
+    return {
+      file: file.path,
+      digest,
+      size: file.bytes.byteLength,
+      mediaType: mediaTypeOf(file.path, file.bytes),
+      isText: isText(file.bytes),
+      executable: file.executable === true,
+    };
   });
   const zip = await store(bytes, packZip(draft.files));
   const tar = await store(bytes, await packTarGz(draft.files));

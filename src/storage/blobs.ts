@@ -1,10 +1,14 @@
 import { hexOf } from "../domain/digest.ts";
 import type { Digest } from "../domain/digest.ts";
+import { maxRememberedBlobBytes, rememberedBlobsBytes } from "../domain/limits.ts";
+import { memoPerBinding } from "./memo.ts";
 
 /**
  * Bytes by digest, in R2. Stored once for all tenants, and therefore never handed out by digest alone: every read
  * comes from a row of a release that the caller may read. The only place that knows an R2 key.
  */
+const remembered = memoPerBinding<R2Bucket, Uint8Array>(rememberedBlobsBytes);
+
 export class Blobs {
   readonly #bucket: R2Bucket;
 
@@ -21,12 +25,20 @@ export class Blobs {
     });
   }
 
-  /** @throws when a listed blob is missing: that is a broken promise of ours, not a caller's mistake. */
+  /**
+   * All bytes at once; small ones are remembered, because a digest never means other bytes. Not to be changed.
+   * @throws when a listed blob is missing: that is a broken promise of ours, not a caller's mistake.
+   */
   async read(digest: Digest): Promise<Uint8Array> {
-    return new Uint8Array(await (await this.#find(digest)).arrayBuffer());
+    const memo = remembered(this.#bucket);
+    const known = memo.get(digest);
+    if (known !== undefined) return known;
+    const bytes = new Uint8Array(await (await this.#find(digest)).arrayBuffer());
+    if (bytes.byteLength <= maxRememberedBlobBytes) memo.set(digest, bytes, bytes.byteLength);
+    return bytes;
   }
 
-  /** The bytes as they arrive, with their length; for downloads, which never need to be in memory at once. */
+  /** The bytes as they arrive, with their length; for what is large, which never needs to be in memory at once. */
   async open(digest: Digest): Promise<{ body: ReadableStream; size: number }> {
     const object = await this.#find(digest);
     return { body: object.body, size: object.size };
@@ -34,6 +46,7 @@ export class Blobs {
 
   /** Only a sweep calls this, and only for blobs that it has claimed. Absent bytes are no error: crashes repeat it. */
   async delete(digests: readonly Digest[]): Promise<void> {
+    for (const digest of digests) remembered(this.#bucket).forget(digest);
     if (digests.length > 0) await this.#bucket.delete(digests.map(keyOf));
   }
 

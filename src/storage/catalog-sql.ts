@@ -21,15 +21,16 @@ export interface EntryRow {
 }
 
 /**
- * ?6 after, ?7 rows to look at, ?8 bytes of JSON, ?9 entries. Sizes are summed before any entry is read, so a page
- * of large entries is cut in the database and never fills the isolate. The first entry always fits.
+ * ?6 after, ?7 rows to look at, ?8 bytes of JSON, ?9 entries, ?10 the stamp of a revision whose page the caller has,
+ * or NULL: nothing is looked at while the namespace is still at that revision. Sizes are summed before any entry is
+ * read, so a page of large entries is cut in the database and never fills the isolate. The first entry always fits.
  */
 export const listEntries = `
 WITH ${sightSql},
 page AS (
   SELECT s.path, s.current AS version, r.name, r.entry_bytes AS bytes FROM ${current}
   WHERE s.namespace = ?5 AND s.path > ?6 AND ${listedSql}
-  ORDER BY s.path LIMIT ?7
+  ORDER BY s.path LIMIT iif((SELECT stamp FROM namespaces WHERE name = ?5) = ?10, 0, ?7)
 ),
 sized AS (
   SELECT path, version, name, bytes, sum(bytes) OVER (ORDER BY path) AS total, count(*) OVER () AS found FROM page
@@ -109,6 +110,11 @@ export interface FileRow {
   executable: number;
 }
 
+/** A file as a read serves it. `is_text`: its bytes are lossless UTF-8; NULL in rows from before that was written down. */
+export interface ReadableFileRow extends FileRow {
+  is_text: number | null;
+}
+
 const wanted = `wanted AS (
   SELECT value ->> 'path' AS path, value ->> 'version' AS version, value ->> 'file' AS file FROM json_each(?6)
 )`;
@@ -121,7 +127,7 @@ const wantedReleases = `wanted w
 /** ?6 JSON of {path, version, file}: of all the ways to read an address at most one names a file. */
 export const findFile = `
 WITH ${sightSql}, ${wanted}
-SELECT f.file, f.digest, f.size, f.media_type, f.executable FROM ${wantedReleases}
+SELECT f.file, f.digest, f.size, f.media_type, f.executable, f.is_text FROM ${wantedReleases}
 WHERE f.file = w.file AND ${readableSql} LIMIT 1`;
 
 export interface DirectoryRow extends FileRow {

@@ -1,5 +1,5 @@
 import type { Digest } from "../domain/digest.ts";
-import { maxPageBytes, minSearchScore } from "../domain/limits.ts";
+import { maxPageBytes, minSearchScore, rememberedPagesBytes } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
@@ -7,8 +7,12 @@ import { candidates, skillMd } from "../domain/uri.ts";
 import type { SkillUri } from "../domain/uri.ts";
 import type { Version } from "../domain/version.ts";
 import * as sql from "./catalog-sql.ts";
+import { memoPerBinding } from "./memo.ts";
 import { gateStatement, readGate, viewerParameters } from "./viewer.ts";
 import type { Gate, Viewer } from "./viewer.ts";
+
+/** Pages as nobody in particular sees them, each good for one revision of its namespace. */
+const remembered = memoPerBinding<D1Database, { stamp: string; page: Page<sql.EntryRow> }>(rememberedPagesBytes);
 
 /**
  * Reading. A catalog is one request's look at one address: a namespace, or (`scope` undefined) everything public.
@@ -36,17 +40,23 @@ export class Catalog {
     return this.#gate;
   }
 
-  /** Entries in path order, as finished JSON. A page ends at `limit` entries or `maxPageBytes`. */
+  /**
+   * Entries in path order, as finished JSON. A page ends at `limit` entries or `maxPageBytes`. An anonymous caller may
+   * get a page from memory, but only where the gate, asked in the same batch, admits it and names the same revision.
+   */
   async listEntries(namespace: Namespace, after: string, limit: number): Promise<Page<sql.EntryRow>> {
-    const rows = await this.#ask<sql.EntryRow & { found: number }>(
-      sql.listEntries,
-      namespace,
-      after,
-      limit + 1,
-      maxPageBytes,
-      limit,
-    );
-    return { items: rows, hasMore: rows.length > 0 && rows[0]!.found > rows.length };
+    const isAnonymous = !this.#viewer.everything && this.#viewer.tokenId === null;
+    const memo =
+      isAnonymous && this.#scope === namespace && this.#gate === undefined ? remembered(this.#db) : undefined;
+    const key = `${namespace} ${limit} ${after}`;
+    const known = memo?.get(key);
+    const range = [namespace, after, limit + 1, maxPageBytes, limit, known?.stamp ?? null];
+    const rows = await this.#ask<sql.EntryRow & { found: number }>(sql.listEntries, ...range);
+    const stamp = (await this.gate()).namespace?.stamp ?? "";
+    if (known !== undefined && known.stamp === stamp) return known.page;
+    const page = { items: rows, hasMore: rows.length > 0 && rows[0]!.found > rows.length };
+    if (stamp !== "") memo?.set(key, { stamp, page }, sizeOf(rows));
+    return page;
   }
 
   /** Current releases in path order without their entries: what resource lists, prompts and the API show. */
@@ -70,9 +80,9 @@ export class Catalog {
   }
 
   /** One file of a readable release. */
-  async findFile(uri: SkillUri): Promise<sql.FileRow | undefined> {
+  async findFile(uri: SkillUri): Promise<sql.ReadableFileRow | undefined> {
     if (!this.#covers(uri.namespace)) return this.#nothing();
-    const rows = await this.#ask<sql.FileRow>(sql.findFile, uri.namespace, fileKeys(uri));
+    const rows = await this.#ask<sql.ReadableFileRow>(sql.findFile, uri.namespace, fileKeys(uri));
     return rows[0];
   }
 
@@ -170,12 +180,18 @@ export type {
   DirectoryRow,
   EntryRow,
   FileRow,
+  ReadableFileRow,
   ReleaseRow,
   SearchRow,
   SkillRow,
   SkillStateRow,
 } from "./catalog-sql.ts";
 export type { SkillVisibility };
+
+/** What a page takes in memory, at two bytes a character. */
+function sizeOf(rows: readonly sql.EntryRow[]): number {
+  return rows.reduce((sum, row) => sum + 2 * (row.entry.length + row.path.length + row.name.length), 0);
+}
 
 /** A SKILL.md address names its skill exactly; any other file or directory is none. */
 function skillKey(uri: SkillUri): { path: SkillPath; version: Version | null } | undefined {

@@ -49,8 +49,9 @@ SELECT ?1, ?2, ?3, c ->> 'major', c ->> 'minor', c ->> 'patch', c ->> 'pre', c -
 FROM (SELECT ?4 AS c)`;
 
 export const insertFiles = `
-INSERT INTO release_files (namespace, path, version, file, digest, size, media_type, executable)
-SELECT ?1, ?2, ?3, value ->> 'file', value ->> 'digest', value ->> 'size', value ->> 'mediaType', value ->> 'executable'
+INSERT INTO release_files (namespace, path, version, file, digest, size, media_type, executable, is_text)
+SELECT ?1, ?2, ?3, value ->> 'file', value ->> 'digest', value ->> 'size', value ->> 'mediaType',
+  value ->> 'executable', value ->> 'isText'
 FROM json_each(?4)`;
 
 export const setVisibility = `UPDATE skills SET visibility = ?3, updated_at = ?4 WHERE namespace = ?1 AND path = ?2`;
@@ -61,7 +62,8 @@ UPDATE skills SET current = ?3, updated_at = ?4, search_text = (
   SELECT search_text FROM releases r WHERE r.namespace = ?1 AND r.path = ?2 AND r.version = ?3
 ) WHERE namespace = ?1 AND path = ?2`;
 
-export const raiseRevision = `UPDATE namespaces SET revision = revision + 1 WHERE name = ?1`;
+export const raiseRevision = `
+UPDATE namespaces SET revision = revision + 1, stamp = lower(hex(randomblob(8))) WHERE name = ?1`;
 
 export const listCurrentBelow = `
 SELECT path FROM skills WHERE namespace = ?1 AND path > ?2 || '/' AND path < ?2 || '0' AND current IS NOT NULL

@@ -23,6 +23,8 @@ export interface Blob {
 export interface NewFile extends Blob {
   file: string;
   mediaType: string;
+  /** Whether the bytes are lossless UTF-8. */
+  isText: boolean;
   executable: boolean;
 }
 

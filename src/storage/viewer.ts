@@ -16,7 +16,9 @@ export interface Viewer {
 
 /** What the database knows of the address and of the token that came with the request. */
 export interface Gate {
-  namespace: { name: Namespace; title: string; visibility: NamespaceVisibility; revision: number } | undefined;
+  namespace:
+    | { name: Namespace; title: string; visibility: NamespaceVisibility; revision: number; stamp: string }
+    | undefined;
   token: { id: string; namespace: Namespace; role: Role } | undefined;
 }
 
@@ -55,7 +57,7 @@ export const listedAnywhereSql = `s.visibility <> 'unlisted'
 
 const gateSql = `
 WITH ${viewerSql}
-SELECT n.name, n.title, n.visibility, n.revision, t.id AS token_id, t.namespace AS token_namespace, t.role
+SELECT n.name, n.title, n.visibility, n.revision, n.stamp, t.id AS token_id, t.namespace AS token_namespace, t.role
 FROM viewer v
 LEFT JOIN namespaces n ON n.name = ?5
 LEFT JOIN tokens t ON t.id = ?2 AND v.namespace IS NOT NULL`;
@@ -65,6 +67,7 @@ interface GateRow {
   title: string;
   visibility: NamespaceVisibility;
   revision: number;
+  stamp: string;
   token_id: string | null;
   token_namespace: Namespace;
   role: Role;
@@ -76,11 +79,9 @@ export function gateStatement(db: D1Database, viewer: Viewer, namespace: Namespa
 
 export function readGate(result: D1Result<unknown>): Gate {
   const row = result.results[0] as GateRow;
+  const { name, title, visibility, revision, stamp } = row;
   return {
-    namespace:
-      row.name === null
-        ? undefined
-        : { name: row.name, title: row.title, visibility: row.visibility, revision: row.revision },
+    namespace: name === null ? undefined : { name, title, visibility, revision, stamp },
     token: row.token_id === null ? undefined : { id: row.token_id, namespace: row.token_namespace, role: row.role },
   };
 }

@@ -367,7 +367,7 @@ class SlowPublisher {
       description: "",
       tree: file!.digest,
       executables: [],
-      files: [{ ...file!, file: "SKILL.md", mediaType: "text/markdown", executable: false }],
+      files: [{ ...file!, file: "SKILL.md", mediaType: "text/markdown", isText: true, executable: false }],
       zip: zip!,
       tar: tar!,
       entry: "{}",
