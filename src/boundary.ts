@@ -18,7 +18,7 @@ const preflightSeconds = 600;
 export const secureHeaders: MiddlewareHandler = async (context, next) => {
   await next();
   const { headers } = context.res;
-  if (!context.get("optsIntoCaching")) headers.set("cache-control", "no-store");
+  if (!context.get("optsIntoCaching")) headers.set("cache-control", "no-store, no-transform");
   headers.set("x-content-type-options", "nosniff");
   headers.append("vary", "authorization, origin");
 };
@@ -67,7 +67,7 @@ function isOurHost(host: string, env: Env): boolean {
 
 function isAllowedOrigin(origin: string, env: Env): boolean {
   const url = URL.canParse(origin) ? new URL(origin) : undefined;
-  if (url === undefined || url.origin !== origin) return false;
+  if (url === undefined || url.origin !== origin || !/^https?:$/.test(url.protocol)) return false;
   if (loopbackHosts.has(url.hostname)) return true;
   if (env.PUBLIC_ORIGIN && origin === new URL(env.PUBLIC_ORIGIN).origin) return true;
   return (env.ALLOWED_ORIGINS ?? "").split(/\s+/).includes(origin);

@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import { maxJsonRequestBytes } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
+import { readBounded } from "../publish/bounded-body.ts";
 import type { ApiContext } from "./caller.ts";
 
 /**
@@ -15,21 +16,12 @@ export async function readJson<Schema extends z.ZodType>(
   if (!/^application\/json\b/i.test(context.req.header("content-type") ?? "")) {
     throw problem("unsupported_media_type", "Content-Type must be application/json");
   }
-  const text = await readText(context.req.raw, maxJsonRequestBytes);
-  const input = schema.safeParse(parse(text));
+  const bytes = await readBounded(context.req.raw.body, maxJsonRequestBytes, () =>
+    problem("too_large", `The body may have at most ${maxJsonRequestBytes} bytes`),
+  );
+  const input = schema.safeParse(parse(new TextDecoder().decode(bytes)));
   if (input.success) return input.data;
   throw problem("invalid_request", z.prettifyError(input.error));
-}
-
-async function readText(request: Request, limit: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += (chunk as Uint8Array).byteLength;
-    if (size > limit) throw problem("too_large", `The body may have at most ${limit} bytes`);
-    chunks.push(chunk as Uint8Array);
-  }
-  return new Blob(chunks).text();
 }
 
 function parse(text: string): unknown {

@@ -19,15 +19,21 @@ export const namespacesApi = new Hono<AppEnv>();
 
 const millisecondsPerDay = 86_400_000;
 
+/** Half a character (a lone surrogate) would come back as another one. */
+const label = z
+  .string()
+  .max(maxTitleLength)
+  .refine((text) => text.isWellFormed(), "must be whole Unicode characters");
+
 const newNamespace = z.strictObject({
   name: z.string(),
-  title: z.string().min(1).max(maxTitleLength).optional(),
+  title: label.min(1).optional(),
   visibility: z.enum(["public", "private"]).default("public"),
 });
 
 const newToken = z.strictObject({
   role: z.enum(["reader", "publisher", "admin"]).default("publisher"),
-  label: z.string().max(maxTitleLength).default(""),
+  label: label.default(""),
   expires_in_days: z.int().min(1).max(maxTokenDays).default(defaultTokenDays),
 });
 

@@ -25,13 +25,16 @@ export function answerOf(published: Published, shape: AnswerShape) {
     findings: shape.findings,
   };
   if (!shape.isSingle) return { status, body: { ...common, skills, pruned: published.pruned }, location: undefined };
-  const { path, version } = skills[0]!.release;
-  const location = `/api/v1/namespaces/${shape.namespace}/skills/${path}/-/releases/${version}`;
+  const location = locationOf(shape.namespace, skills[0]!.release);
   return {
     status,
     body: { ...common, release: skills[0]!.release, entry: skills[0]!.entry },
     location: shape.isDryRun ? undefined : location,
   };
+}
+
+export function locationOf(namespace: Namespace, { path, version }: { path: string; version: string }): string {
+  return `/api/v1/namespaces/${namespace}/skills/${path}/-/releases/${version}`;
 }
 
 function formatSkill({ draft, decision, release }: PublishedSkill, shape: AnswerShape) {

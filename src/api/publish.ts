@@ -21,7 +21,7 @@ import { findReceipt } from "../storage/receipts.ts";
 import type { ReceiptKey } from "../storage/receipts.ts";
 import { requireCaller } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
-import { answerOf } from "./publish-answer.ts";
+import { answerOf, locationOf } from "./publish-answer.ts";
 
 /** `POST /namespaces/{namespace}/skills`: one skill, or a folder of skills. */
 export const publishApi = new Hono<AppEnv>();
@@ -101,9 +101,12 @@ async function replay(context: ApiContext, caller: Caller, key: ReceiptKey): Pro
       "This Idempotency-Key was used within the last day for a request with other parameters or files; use a new key",
     );
   }
+  const { release } = JSON.parse(receipt.body) as { release?: { path: string; version: string } };
+  const location: Record<string, string> =
+    release === undefined ? {} : { location: locationOf(caller.namespace.name, release) };
   return new Response(receipt.body, {
     status: receipt.status,
-    headers: { "content-type": "application/json", "idempotent-replayed": "true" },
+    headers: { "content-type": "application/json", "idempotent-replayed": "true", ...location },
   });
 }
 
@@ -139,7 +142,14 @@ function pruneOf(query: ReturnType<typeof readQuery>, isSingle: boolean): Publis
   return { below: query.path, isDry: query.prune === "dry_run" };
 }
 
+const parameters = new Set(["path", "version", "visibility", "prune", "dry_run", "current", "allow_secrets"]);
+
+/** A misspelt `dry_run` must not publish, so what is not known is refused. */
 function readQuery(context: ApiContext) {
+  const unknown = Object.keys(context.req.query()).find((name) => !parameters.has(name));
+  if (unknown !== undefined) {
+    throw problem("invalid_request", `There is no parameter "${unknown}"; there are ${[...parameters].join(", ")}`);
+  }
   const { path, version, visibility, prune } = context.req.query();
   return {
     path: path === undefined ? undefined : parseSkillPath(path),

@@ -9,10 +9,12 @@ import type { ApiContext } from "./caller.ts";
  */
 export function readSkillAddress(context: ApiContext): { path: SkillPath; rest: string | undefined } {
   // The raw path: the router's own decoding would lose the difference between "%" and "%25" in a file's name.
-  const [, raw] = new URL(context.req.url).pathname.split(/\/skills\/(.*)/s);
-  const [path, rest, ...more] = raw!.split("/-/");
-  if (path === undefined || !isSkillPath(path) || more.length > 0) throw noSuchAddress();
-  return { path, rest };
+  const raw = new URL(context.req.url).pathname.replace(/^\/api\/v1\/namespaces\/[^/]*\/skills\//, "");
+  // No segment of a path is "-", but a folder in a skill may be: the first one ends the path.
+  const end = raw.indexOf("/-/");
+  const path = end === -1 ? raw : raw.slice(0, end);
+  if (!isSkillPath(path)) throw noSuchAddress();
+  return { path, rest: end === -1 ? undefined : raw.slice(end + "/-/".length) };
 }
 
 export function noSuchAddress() {

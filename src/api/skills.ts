@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { formatCursor, parseCursor } from "../domain/cursor.ts";
 import { maxPageEntries } from "../domain/limits.ts";
 import type { SkillPath } from "../domain/names.ts";
+import { problem } from "../domain/problem.ts";
 import { isVersion } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
 import type { AppEnv } from "../env.ts";
@@ -34,6 +35,7 @@ skillsApi.get("/namespaces/:namespace/skills/:rest{.+}", async (context) => {
   if (noun !== "releases") throw noSuchAddress();
   if (version === undefined) return listReleases(context, path);
   if (version !== "current" && !isVersion(version)) throw noSuchAddress();
+  if (file.length > 0 && facet !== "files") throw noSuchAddress();
   return getRelease(context, {
     path,
     version: version === "current" ? undefined : version,
@@ -55,6 +57,7 @@ async function listReleases(context: ApiContext, path: SkillPath): Promise<Respo
   const list = `api-releases:${namespace}/${path}`;
   const cursor = context.req.query("cursor");
   const position = cursor === undefined ? { page: 0, key: String(Number.MAX_SAFE_INTEGER) } : parseCursor(list, cursor);
+  if (!/^\d{1,16}$/.test(position.key)) throw problem("invalid_cursor", "The cursor is not from this list");
   orNotFound(await catalog.findSkill(namespace, path), path);
   const { items, hasMore } = await catalog.listReleases(namespace, path, Number(position.key), maxPageEntries);
   const next = hasMore ? formatCursor(list, { page: position.page + 1, key: String(items.at(-1)!.id) }) : null;
@@ -84,7 +87,6 @@ async function getRelease(context: ApiContext, address: ReleaseAddress): Promise
       blobs,
     );
   }
-  if (file !== "") throw noSuchAddress();
   switch (facet) {
     case undefined:
       return context.json({ ...formatRelease(namespace, release), entry: JSON.parse(release.entry) as unknown });

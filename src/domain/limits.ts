@@ -49,6 +49,10 @@ export const maxUploadBytes = 20 * MiB;
 /** MCP requests are small; the SDK's own bound. */
 export const maxMcpRequestBytes = 4 * MiB;
 export const maxJsonRequestBytes = 64 * KiB;
+/** How much of a body that is too large is read to its end, so that the client gets to read our answer. */
+export const maxDrainedBytes = 32 * MiB;
+/** pigz and bgzip make files of several members; more than this only costs time. */
+export const maxGzipMembers = 1024;
 /** Long enough for a UUID, a commit and a job number together. */
 export const maxIdempotencyKeyLength = 255;
 /** How long an answer is kept for a retry. */

@@ -2,7 +2,6 @@ import {
   classifyInboundRequest,
   createMcpHandler,
   isJsonContentType,
-  readRequestBody,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { InboundClassificationOutcome } from "@modelcontextprotocol/server";
@@ -11,6 +10,7 @@ import { admitReader, readCredential, viewerOf } from "../auth/credential.ts";
 import { maxBatchRequests, maxMcpRequestBytes } from "../domain/limits.ts";
 import { isNamespace } from "../domain/names.ts";
 import { Problem, problem } from "../domain/problem.ts";
+import { readBounded } from "../publish/bounded-body.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import { Catalog } from "../storage/catalog.ts";
 import { errorResponse, problemResponse, withoutNullId } from "./errors.ts";
@@ -85,10 +85,11 @@ async function readMessage(request: Request): Promise<unknown> {
   if (!isJsonContentType(request.headers.get("content-type"))) {
     throw problem("unsupported_media_type", "Content-Type must be application/json");
   }
-  const body = await readRequestBody(request, maxMcpRequestBytes);
-  if (body.tooLarge) throw problem("too_large", `A request may have at most ${maxMcpRequestBytes} bytes`);
+  const body = await readBounded(request.body, maxMcpRequestBytes, () =>
+    problem("too_large", `A request may have at most ${maxMcpRequestBytes} bytes`),
+  );
   try {
-    return JSON.parse(body.text);
+    return JSON.parse(new TextDecoder().decode(body));
   } catch {
     throw problem("parse_error", "The body is not valid JSON");
   }

@@ -27,8 +27,14 @@ const capabilities = {
   extensions: { "io.modelcontextprotocol/skills": { directoryRead: true } },
 };
 
+/**
+ * Schemas of our own for the base methods too: the SDK's refuse with -32603 and a dump, ours with -32602 and a
+ * sentence.
+ */
 const pageParams = z.looseObject({ cursor: z.string().optional() });
 const uriParams = z.looseObject({ uri: z.string() });
+const callParams = z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.unknown()).optional() });
+const promptParams = z.looseObject({ name: z.string(), arguments: z.record(z.string(), z.string()).optional() });
 const directoryParams = z.looseObject({ uri: z.string(), cursor: z.string().optional() });
 
 /** `instructions` only matter to the two handshakes. */
@@ -56,35 +62,23 @@ function serveSkills(server: Server, visit: Visit): void {
 }
 
 function serveResources(server: Server, visit: Visit): void {
-  server.setRequestHandler(
-    "resources/list",
-    answering(({ params }) => listResources(visit, params?.cursor)),
-  );
-  server.setRequestHandler(
-    "resources/templates/list",
-    answering(({ params }) => onlyPage(params, () => listTemplates(visit))),
-  );
-  server.setRequestHandler(
-    "resources/read",
-    answering(({ params }) => readResource(visit, params.uri)),
-  );
+  const list = answering((params: z.infer<typeof pageParams>) => listResources(visit, params.cursor));
+  const templates = answering((params: z.infer<typeof pageParams>) => onlyPage(params, () => listTemplates(visit)));
+  const read = answering((params: z.infer<typeof uriParams>) => readResource(visit, params.uri));
+  server.setRequestHandler("resources/list", { params: pageParams }, list);
+  server.setRequestHandler("resources/templates/list", { params: pageParams }, templates);
+  server.setRequestHandler("resources/read", { params: uriParams }, read);
 }
 
 function serveToolsAndPrompts(server: Server, visit: Visit): void {
-  server.setRequestHandler(
-    "tools/list",
-    answering(({ params }) => onlyPage(params, () => listTools(visit))),
+  const tools = answering((params: z.infer<typeof pageParams>) => onlyPage(params, () => listTools(visit)));
+  const call = answering((params: z.infer<typeof callParams>) => callTool(visit, params.name, params.arguments ?? {}));
+  const prompts = answering((params: z.infer<typeof pageParams>) => onlyPage(params, () => listPrompts(visit)));
+  const get = answering((params: z.infer<typeof promptParams>) =>
+    getPrompt(visit, params.name, params.arguments ?? {}),
   );
-  server.setRequestHandler(
-    "tools/call",
-    answering(({ params }) => callTool(visit, params.name, params.arguments ?? {})),
-  );
-  server.setRequestHandler(
-    "prompts/list",
-    answering(({ params }) => onlyPage(params, () => listPrompts(visit))),
-  );
-  server.setRequestHandler(
-    "prompts/get",
-    answering(({ params }) => getPrompt(visit, params.name, params.arguments ?? {})),
-  );
+  server.setRequestHandler("tools/list", { params: pageParams }, tools);
+  server.setRequestHandler("tools/call", { params: callParams }, call);
+  server.setRequestHandler("prompts/list", { params: pageParams }, prompts);
+  server.setRequestHandler("prompts/get", { params: promptParams }, get);
 }

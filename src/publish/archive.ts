@@ -5,6 +5,7 @@ import type { Finding } from "../domain/finding.ts";
 import { maxUploadBytes } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
 import { skillMd } from "../domain/uri.ts";
+import { readBounded } from "./bounded-body.ts";
 import { readForm } from "./form.ts";
 import { gunzip } from "./gzip.ts";
 import { Intake, Stop } from "./intake.ts";
@@ -57,7 +58,8 @@ const formType = "multipart/form-data";
  */
 export async function readUpload({ contentType, body, headers }: UploadRequest): Promise<Upload> {
   const read = chooseReader(contentType ?? "", headers.get("content-encoding"));
-  const bytes = await collect(body, headers.get("content-length"));
+  if (Number(headers.get("content-length")) > maxUploadBytes) throw overLimit();
+  const bytes = await readBounded(body, maxUploadBytes, overLimit);
   const intake = new Intake();
   try {
     read(bytes, intake);
@@ -91,27 +93,6 @@ function chooseReader(contentType: string, contentEncoding: string | null): Read
 
 function overLimit() {
   return problem("too_large", `The body has more than ${maxUploadBytes} bytes (maxUploadBytes).`);
-}
-
-/** The whole body, cut at the limit whatever its declared length. */
-async function collect(body: UploadRequest["body"], declared: string | null): Promise<Uint8Array> {
-  if (Number(declared) > maxUploadBytes) throw overLimit();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    // Leaving the loop cancels the stream.
-    if (length > maxUploadBytes) throw overLimit();
-    chunks.push(chunk);
-  }
-  if (chunks.length === 1) return chunks[0]!;
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
 }
 
 function judge(intake: Intake): Upload {

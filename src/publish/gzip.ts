@@ -1,3 +1,4 @@
+import { maxGzipMembers } from "../domain/limits.ts";
 import { crc32 } from "./crc32.ts";
 import { Inflater } from "./inflate.ts";
 import { broken } from "./intake.ts";
@@ -10,7 +11,11 @@ import { broken } from "./intake.ts";
 export function* gunzip(archive: Uint8Array): Generator<Uint8Array> {
   const view = new DataView(archive.buffer, archive.byteOffset, archive.byteLength);
   let at = 0;
+  let members = 0;
   do {
+    if (++members > maxGzipMembers) {
+      throw broken(`The gzip file has more than ${maxGzipMembers} members (maxGzipMembers).`);
+    }
     const inflater = new Inflater(archive, at + headerLength(archive, at));
     let crc = 0;
     let length = 0;

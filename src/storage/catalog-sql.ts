@@ -70,12 +70,13 @@ export type AnySkillRow = Omit<SkillRow, "version" | "name" | "description"> & {
   description: string | null;
 };
 
-/** ?6 after, ?7 rows. Skills without a current release as well, for their publishers. */
+/** ?6 after, ?7 rows. Whoever sees all of the namespace also sees what is unlisted or has no current release. */
 export const listAllSkills = `
 WITH ${sightSql}
 SELECT ${skillColumns} FROM skills s
 LEFT JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = s.current
-WHERE s.namespace = ?5 AND s.path > ?6 AND s.deleted_at IS NULL AND ${listedSql}
+WHERE s.namespace = ?5 AND s.path > ?6 AND s.deleted_at IS NULL
+  AND ((SELECT level FROM sight) = 2 OR (s.current IS NOT NULL AND ${listedSql}))
 ORDER BY s.path LIMIT ?7`;
 
 export interface SkillStateRow {

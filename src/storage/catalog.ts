@@ -65,7 +65,7 @@ export class Catalog {
     return { items: rows.slice(0, limit), hasMore: rows.length > limit };
   }
 
-  /** Every skill that is not unlisted, whether or not it has a current release. */
+  /** For those who see all of the namespace every skill, also without a current release; for others what lists show. */
   async listAllSkills(namespace: Namespace, after: string, limit: number): Promise<Page<sql.AnySkillRow>> {
     const rows = await this.#ask<sql.AnySkillRow>(sql.listAllSkills, namespace, after, limit + 1);
     return { items: rows.slice(0, limit), hasMore: rows.length > limit };

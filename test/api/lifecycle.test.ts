@@ -52,8 +52,9 @@ describe("yank", () => {
     expect(await pinned(namespace, "1.0.0")).toEqual(["answers", "answers"]);
     const search = { name: "search_skills", arguments: { query: "notes" } };
     expect(JSON.stringify((await modern(`/mcp/${namespace}`, "tools/call", search)).result)).not.toContain("skill://");
-    const { body } = await api("GET", `/namespaces/${namespace}/skills`);
-    expect(body["skills"]).toMatchObject([{ path: "notes", version: null, name: null }]);
+    const list = async (token?: null) => (await api("GET", `/namespaces/${namespace}/skills`, undefined, token)).body;
+    expect((await list(null))["skills"]).toEqual([]);
+    expect((await list())["skills"]).toMatchObject([{ path: "notes", version: null, name: null }]);
   });
 
   it("is undone: the release is shown again, and current where there is none", async () => {

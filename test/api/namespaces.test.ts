@@ -45,6 +45,7 @@ describe("a namespace", () => {
     ["an unknown visibility", { name: "acme-x", visibility: "secret" }],
     ["an unknown member", { name: "acme-x", owner: "me" }],
     ["a title of 129 characters", { name: "acme-x", title: "x".repeat(129) }],
+    ["half a character in the title", { name: "acme-x", title: "a\ud800" }],
     ["an array", []],
   ])("is refused with %s", async (_, input) => {
     const { status, body } = await api("POST", "/namespaces", input);

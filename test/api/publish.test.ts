@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 
+import { formatCursor } from "../../src/domain/cursor.ts";
 import { packTarGz, packZip } from "../../src/publish/pack.ts";
 import {
   api,
@@ -269,6 +270,7 @@ describe("a release that is refused", () => {
     ["visibility=secret", "invalid_request"],
     ["dry_run=maybe", "invalid_request"],
     ["current=1", "invalid_request"],
+    ["dry-run=true", "invalid_request"],
   ])("?%s: 400 %s", async (query, code) => {
     const answer = await publish(await newNamespace(), files, `?${query}`);
     expect([answer.status, answer.body["code"]]).toEqual([400, code]);
@@ -313,7 +315,14 @@ describe("reading what was published", () => {
 
   it("gives a manifest whose digests and sizes the files have, to the byte, over HTTP", async () => {
     const namespace = await newNamespace();
-    const odd = { ...files, "名前/é 🎉.txt": "x\r\n", "100% #1?.txt": "", "a&b@(c).md": "b" };
+    const odd = {
+      ...files,
+      "-/x.txt": "dash",
+      "a/-/b.txt": "dashes",
+      "名前/é 🎉.txt": "x\r\n",
+      "100% #1?.txt": "",
+      "a&b@(c).md": "b",
+    };
     await publish(namespace, odd, "?path=documents/pdf-forms");
     const base = `/namespaces/${namespace}/skills/documents/pdf-forms/-/releases/1.0.0`;
     const { body } = await api("GET", `${base}/manifest`, undefined, null);
@@ -335,7 +344,7 @@ describe("reading what was published", () => {
       expect(response.headers.get("content-length")).toBe(String(row.size));
       expect(response.headers.get("content-security-policy")).toContain("sandbox");
       expect(response.headers.get("content-disposition")).toMatch(/^attachment/);
-      expect(response.headers.get("cache-control")).toBe("no-store");
+      expect(response.headers.get("cache-control")).toBe("no-store, no-transform");
     }
   });
 
@@ -380,6 +389,7 @@ describe("reading what was published", () => {
     "/skills/pdf-forms/-/releases/1.0.0/files/..%2F..%2Fx",
     "/skills/pdf-forms/-/releases/1.0.0/archive.rar",
     "/skills/pdf-forms/-/nothing",
+    "/skills/pdf-forms/-/releases/1.0.0/manifest/",
     "/skills/Bad Name",
   ])("%s: 404", async (path) => {
     const namespace = await newNamespace();
@@ -388,9 +398,21 @@ describe("reading what was published", () => {
     expect([status, body["code"]]).toEqual([404, "not_found"]);
   });
 
-  it("refuses a cursor of another skill's releases", async () => {
+  it("works in a namespace that is called skills", async () => {
+    expect((await api("POST", "/namespaces", { name: "skills" })).status).toBe(201);
+    await publish("skills", files);
+    expect((await api("GET", "/namespaces/skills/skills/pdf-forms/-/releases/1.0.0")).status).toBe(200);
+  });
+
+  it("refuses a cursor of another skill's releases, and a forged one", async () => {
     const namespace = await newNamespace();
     await publish(namespace, files);
+    for (const key of ["abc", "", "NaN", "1e400", "-1"]) {
+      const forged = formatCursor(`api-releases:${namespace}/pdf-forms`, { page: 1, key });
+      expect((await api("GET", `/namespaces/${namespace}/skills/pdf-forms/-/releases?cursor=${forged}`)).status).toBe(
+        400,
+      );
+    }
     const { status } = await api("GET", `/namespaces/${namespace}/skills/pdf-forms/-/releases?cursor=abc`);
     expect(status).toBe(400);
   });

@@ -140,6 +140,10 @@ describe("what a 2026-07-28 request may get wrong (protocol.md 1.4)", () => {
     ["bad cursor", "skills/list", { cursor: "nonsense" }],
     ["empty cursor", "skills/list", { cursor: "" }],
     ["a cursor that is no string", "skills/list", { cursor: 5 }],
+    ["a cursor of resources that is no string", "resources/list", { cursor: 5 }],
+    ["a read without a uri", "resources/read", {}],
+    ["a prompt without a name", "prompts/get", {}],
+    ["a prompt with a number for an argument", "prompts/get", { name: "pdf-forms", arguments: { task: 5 } }],
     ["bad cursor of resources", "resources/list", { cursor: "nonsense" }],
     ["bad cursor of templates", "resources/templates/list", { cursor: "nonsense" }],
     ["bad cursor of prompts", "prompts/list", { cursor: "nonsense" }],
@@ -252,7 +256,7 @@ describe("verbs and hosts", () => {
       (await modern(address, "skills/list")) as unknown as Response,
       (await api("GET", "/namespaces")) as unknown as Response,
     ];
-    for (const { headers } of answers) expect(headers.get("cache-control")).toBe("no-store");
+    for (const { headers } of answers) expect(headers.get("cache-control")).toBe("no-store, no-transform");
   });
 });
 

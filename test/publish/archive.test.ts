@@ -3,7 +3,13 @@ import { packTar } from "modern-tar";
 import type { TarHeader } from "modern-tar";
 import { describe, expect, it } from "vitest";
 
-import { maxFileBytes, maxFilesPerUpload, maxSkillBytes, maxUploadBytes } from "../../src/domain/limits.ts";
+import {
+  maxDrainedBytes,
+  maxFileBytes,
+  maxFilesPerUpload,
+  maxSkillBytes,
+  maxUploadBytes,
+} from "../../src/domain/limits.ts";
 import { Problem } from "../../src/domain/problem.ts";
 import { readUpload } from "../../src/publish/archive.ts";
 import type { Upload } from "../../src/publish/archive.ts";
@@ -419,7 +425,7 @@ describe("a request that is no upload", () => {
     );
     const headers = new Headers({ "Content-Length": "10" });
     expect((await refusal(readUpload({ contentType: "application/zip", body, headers }))).code).toBe("too_large");
-    expect(sent).toBe(21 * MiB);
+    expect(sent).toBe(maxUploadBytes + maxDrainedBytes + MiB);
     expect(isCancelled).toBe(true);
   });
 });
