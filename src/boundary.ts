@@ -18,7 +18,7 @@ const preflightSeconds = 600;
 export const secureHeaders: MiddlewareHandler = async (context, next) => {
   await next();
   const { headers } = context.res;
-  if (!context.get("optsIntoCaching")) headers.set("cache-control", "no-store, no-transform");
+  headers.set("cache-control", "no-store, no-transform");
   headers.set("x-content-type-options", "nosniff");
   headers.append("vary", "authorization, origin");
 };
@@ -45,11 +45,6 @@ export const checkOrigin: MiddlewareHandler<{ Bindings: Env }> = async (context,
   context.res.headers.set("access-control-allow-origin", origin);
   context.res.headers.set("access-control-expose-headers", exposedHeaders);
 };
-
-/** The origin that links and metadata name: the configured one, else the one of this (loopback) request. */
-export function originOf(request: Request, env: Env): string {
-  return env.PUBLIC_ORIGIN ? new URL(env.PUBLIC_ORIGIN).origin : new URL(request.url).origin;
-}
 
 function preflight(context: Context, origin: string): Response {
   return context.body(null, 204, {

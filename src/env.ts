@@ -18,5 +18,4 @@ export interface Env {
 /** The types of a Hono context in every door. */
 export interface AppEnv {
   Bindings: Env;
-  Variables: { optsIntoCaching?: boolean };
 }

@@ -1,12 +1,6 @@
 /** `sha256:` and 64 lowercase hex digits over raw bytes; the name of a blob. */
 export type Digest = string & { readonly digest: unique symbol };
 
-const pattern = /^sha256:[0-9a-f]{64}$/;
-
-export function isDigest(text: string): text is Digest {
-  return pattern.test(text);
-}
-
 /** The digest of raw bytes. Text is never hashed: a decoded string has lost its byte order mark. */
 export async function digestOf(bytes: Uint8Array): Promise<Digest> {
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes as BufferSource));

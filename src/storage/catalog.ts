@@ -1,4 +1,3 @@
-import type { Digest } from "../domain/digest.ts";
 import { maxPageBytes, minSearchScore, rememberedPagesBytes } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/principal.ts";
@@ -165,14 +164,6 @@ export class Catalog {
 export interface Page<Item> {
   items: Item[];
   hasMore: boolean;
-}
-
-/** The rows of a release know their blobs by digest only; this is what a door needs to serve one. */
-export interface FileFacts {
-  file: string;
-  digest: Digest;
-  size: number;
-  media_type: string;
 }
 
 export type {
