@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import type { Context } from "hono";
 
 import { lifecycleApi } from "./api/lifecycle.ts";
 import { namespacesApi } from "./api/namespaces.ts";
@@ -6,9 +7,9 @@ import { otherMethods } from "./api/other-methods.ts";
 import { problemDetails } from "./api/problems.ts";
 import { publishApi } from "./api/publish.ts";
 import { skillsApi } from "./api/skills.ts";
-import { checkHost, checkOrigin, secureHeaders } from "./boundary.ts";
+import { checkHost, checkOrigin, publicOrigin, secureHeaders } from "./boundary.ts";
 import { Problem, problem } from "./domain/problem.ts";
-import type { AppEnv, Env } from "./env.ts";
+import type { AppEnv } from "./env.ts";
 import { logFailure } from "./log.ts";
 import { serveMcp } from "./mcp/endpoint.ts";
 import { problemResponse } from "./mcp/errors.ts";
@@ -19,14 +20,20 @@ export const app = new Hono<AppEnv>();
 
 app.use(secureHeaders);
 app.use(checkHost);
-app.use("/mcp/*", checkOrigin);
+for (const path of ["/mcp/*", "/me/*", "/r/*"]) app.use(path, checkOrigin);
 app.use("/api/*", checkOrigin);
 
 // Door 1: agents.
-const mcp = (request: Request, env: Env, name?: string) =>
-  serveMcp(request, name, { db: env.DB, blobs: new Blobs(env.BLOBS), adminToken: env.ADMIN_TOKEN });
-app.all("/mcp", (context) => mcp(context.req.raw, context.env));
-app.all("/mcp/:namespace{.+}", (context) => mcp(context.req.raw, context.env, context.req.param("namespace")));
+const mcp = (context: Context<AppEnv>) =>
+  serveMcp(context.req.raw, {
+    db: context.env.DB,
+    blobs: new Blobs(context.env.BLOBS),
+    adminToken: context.env.ADMIN_TOKEN,
+    signingKey: context.env.SIGNING_KEY,
+    origin: publicOrigin(context),
+    waitUntil: (work) => context.executionCtx.waitUntil(work),
+  });
+for (const path of ["/mcp", "/mcp/*", "/me/mcp", "/me/mcp/*", "/r/:secret/mcp"]) app.all(path, mcp);
 
 // Door 2: publishers.
 app.route("/api/v1", namespacesApi);
@@ -38,8 +45,13 @@ app.route("/api/v1", otherMethods);
 app.notFound(() => problemDetails(problem("not_found", "Nothing is served at this address")));
 
 app.onError((error, context) => {
-  const isMcp = context.req.path === "/mcp" || context.req.path.startsWith("/mcp/");
-  if (!(error instanceof Problem)) logFailure(isMcp ? "mcp" : "api", error, { path: context.req.path });
+  const isMcp = /^\/(?:me\/)?mcp(?:\/|$)|^\/r\/[^/]*\/mcp$/.test(context.req.path);
+  if (!(error instanceof Problem)) logFailure(isMcp ? "mcp" : "api", error, { path: withoutSecrets(context.req.path) });
   const refusal = error instanceof Problem ? error : problem("internal");
   return isMcp ? problemResponse(refusal) : problemDetails(refusal);
 });
+
+/** Read links and invitations carry their secret in the path; it goes into no log. */
+function withoutSecrets(path: string): string {
+  return path.replaceAll(/sk[rli]_[^/]*/g, (secret) => `${secret.slice(0, 20)}…`);
+}

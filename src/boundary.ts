@@ -68,6 +68,11 @@ function isAllowedOrigin(origin: string, env: Env): boolean {
   return (env.ALLOWED_ORIGINS ?? "").split(/\s+/).includes(origin);
 }
 
+/** Where people reach the registry: as the operator says, else as this request did. */
+export function publicOrigin(context: Context<{ Bindings: Env }>): string {
+  return new URL(context.env.PUBLIC_ORIGIN || context.req.url).origin;
+}
+
 function hostnameOf(host: string): string {
   return host.replace(/:\d+$/, "");
 }

@@ -11,8 +11,10 @@ export interface Env {
   ALLOWED_ORIGINS?: string;
   /** The operator's token; at least `minSecretLength` characters or every route that needs it answers 503. */
   ADMIN_TOKEN?: string;
-  /** Signs what clients hold for us. */
+  /** Signs what clients hold for us: tokens, read links, invitations. Changed, it ends them all. */
   SIGNING_KEY?: string;
+  /** Who may create namespaces: "operator" (also when empty), "tokens" or "anyone". */
+  NAMESPACE_CREATORS?: string;
 }
 
 /** The types of a Hono context in every door. */

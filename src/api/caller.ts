@@ -1,20 +1,26 @@
 import type { Context } from "hono";
 
-import type { AppEnv } from "../env.ts";
-import { principalOf, readCredential, viewerOf } from "../auth/credential.ts";
+import { principalOf, readCredential, resourceOf, viewerOf } from "../auth/credential.ts";
 import type { Credential } from "../auth/credential.ts";
+import { maxUserAgentLength } from "../domain/limits.ts";
 import { isNamespace } from "../domain/names.ts";
-import type { Namespace } from "../domain/names.ts";
-import { may } from "../domain/principal.ts";
-import type { Action, Principal } from "../domain/principal.ts";
+import type { Namespace, SkillPath } from "../domain/names.ts";
+import { may } from "../domain/policy.ts";
+import type { Action, Resource } from "../domain/policy.ts";
+import type { Principal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
+import type { AppEnv } from "../env.ts";
 import { Catalog } from "../storage/catalog.ts";
+import type { Actor, Origin } from "../storage/rights.ts";
 import type { Gate } from "../storage/viewer.ts";
+import { noteUse } from "./token-use.ts";
 
 /** Who calls the API, and what they may do in the namespace of the address. */
 export type ApiContext = Context<AppEnv>;
 
 export interface Caller {
+  /** What a change is made and recorded under. */
+  actor: Actor;
   principal: Principal;
   namespace: NonNullable<Gate["namespace"]>;
   catalog: Catalog;
@@ -24,11 +30,13 @@ export interface Caller {
 /** A look at a namespace for reading. Absent, malformed and private names have one answer. */
 export async function openCatalog(context: ApiContext): Promise<{ namespace: Namespace; catalog: Catalog }> {
   const credential = await credentialOf(context);
-  const name = context.req.param("namespace") ?? "";
-  const namespace = isNamespace(name) ? name : undefined;
-  const catalog = new Catalog(context.env.DB, viewerOf(credential, Date.now()), namespace, (gate) => {
+  const namespace = namespaceOf(context);
+  const now = Date.now();
+  const reach = { namespace, collection: undefined };
+  const catalog = new Catalog(context.env.DB, viewerOf(credential, now), reach, (gate) => {
     const principal = principalOf(credential, gate);
-    if (gate.namespace === undefined || !may(principal, "read", gate.namespace)) throw notFound(principal);
+    noteUse(context, gate, now);
+    if (!may(principal, "read", resourceOf(gate, reach))) throw notFound(principal);
   });
   // A name that none can have costs the same question as one that nobody took.
   if (namespace === undefined) await catalog.gate();
@@ -41,33 +49,73 @@ export async function openCatalog(context: ApiContext): Promise<{ namespace: Nam
  * @throws Problem `unauthorized`, `invalid_token`, `forbidden`, and (operator only) `not_found`
  */
 export async function requireCaller(context: ApiContext, action: Action): Promise<Caller> {
-  const credential = await credentialOf(context);
-  if (credential.kind === "none") throw problem("unauthorized", "Send a token: `Authorization: Bearer <token>`");
-  const name = context.req.param("namespace") ?? "";
-  const namespace = isNamespace(name) ? name : undefined;
-  const now = Date.now();
-  const catalog = new Catalog(context.env.DB, viewerOf(credential, now), namespace, () => {});
-  const gate = await catalog.gate();
-  const principal = principalOf(credential, gate);
+  const { principal, gate, catalog, now } = await identify(context, namespaceOf(context));
+  if (principal.kind === "anonymous") throw problem("unauthorized", "Send a token: `Authorization: Bearer <token>`");
   if (principal.kind === "operator" && gate.namespace === undefined) throw notFound(principal);
-  if (gate.namespace === undefined || !may(principal, action, gate.namespace)) {
-    throw problem("forbidden", `This token may not ${action} in the namespace "${name}"`);
-  }
-  return { principal, namespace: gate.namespace, catalog, now };
+  const resource = resourceOf(gate, { namespace: gate.namespace?.name, collection: undefined });
+  if (gate.namespace === undefined || !may(principal, action, resource)) throw forbidden(context, action);
+  const actor = { principal, namespace: gate.namespace.name, now, from: originOf(context) };
+  return { actor, principal, namespace: gate.namespace, catalog, now };
+}
+
+/** Who calls, whatever they may do; the gate names the namespace, if there is one. @throws Problem `invalid_token` */
+export async function identify(
+  context: ApiContext,
+  namespace: Namespace | undefined,
+): Promise<{ principal: Principal; gate: Gate; catalog: Catalog; now: number }> {
+  const credential = await credentialOf(context);
+  const now = Date.now();
+  const reach = { namespace, collection: undefined };
+  const catalog = new Catalog(context.env.DB, viewerOf(credential, now), reach, () => {});
+  // Without a credential there is nothing to find out that an answer could depend on.
+  const gate =
+    credential.kind === "none"
+      ? { namespace: undefined, collection: undefined, token: undefined }
+      : await catalog.gate();
+  const principal = principalOf(credential, gate);
+  noteUse(context, gate, now);
+  return { principal, gate, catalog, now };
 }
 
 /** @throws Problem unless the caller is the operator. */
-export async function requireOperator(context: ApiContext): Promise<void> {
-  const credential = await credentialOf(context);
-  if (credential.kind === "none") throw problem("unauthorized", "Only the operator may do this: send ADMIN_TOKEN");
-  if (credential.kind === "operator") return;
-  const catalog = new Catalog(context.env.DB, viewerOf(credential, Date.now()), undefined, () => {});
-  principalOf(credential, await catalog.gate());
-  throw problem("forbidden", "Only the operator may do this");
+export async function requireOperator(context: ApiContext): Promise<Principal> {
+  const { principal } = await identify(context, undefined);
+  if (principal.kind === "operator") return principal;
+  throw principal.kind === "anonymous"
+    ? problem("unauthorized", "Only the operator may do this: send ADMIN_TOKEN")
+    : problem("forbidden", "Only the operator may do this");
+}
+
+/** For tokens that are held to the skills below a path. @throws Problem `forbidden` */
+export function requireSkill(caller: Caller, action: Action, path: SkillPath): void {
+  const { name, visibility } = caller.namespace;
+  const resource: Resource = { kind: "skill", namespace: { name, visibility }, path, visibility: "public" };
+  if (may(caller.principal, action, resource)) return;
+  const below = caller.principal.kind === "token" ? caller.principal.below : "";
+  throw problem("forbidden", `This token is held to the skills below "${below}", and "${path}" is not one of them`);
+}
+
+/** For the audit log. Cloudflare sets the address itself; what a client sends under that name never arrives. */
+export function originOf(context: ApiContext): Origin {
+  return {
+    address: context.req.header("cf-connecting-ip") ?? "",
+    agent: (context.req.header("user-agent") ?? "").slice(0, maxUserAgentLength),
+  };
+}
+
+function namespaceOf(context: ApiContext): Namespace | undefined {
+  const name = context.req.param("namespace") ?? "";
+  return isNamespace(name) ? name : undefined;
 }
 
 function credentialOf(context: ApiContext): Promise<Credential> {
-  return readCredential(context.req.raw.headers, context.env.ADMIN_TOKEN);
+  const { ADMIN_TOKEN: adminToken, SIGNING_KEY: signingKey } = context.env;
+  return readCredential(context.req.raw.headers, { adminToken, signingKey });
+}
+
+function forbidden(context: ApiContext, action: Action) {
+  const name = context.req.param("namespace") ?? "";
+  return problem("forbidden", `This token may not ${action.replace("-", " ")} in the namespace "${name}"`);
 }
 
 function notFound(principal: Principal) {

@@ -2,13 +2,12 @@ import { Hono } from "hono";
 import * as z from "zod";
 
 import type { SkillPath } from "../domain/names.ts";
-import { tokenIdOf } from "../domain/principal.ts";
 import { isVersion, parseVersion } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
 import type { AppEnv } from "../env.ts";
 import { orNotFound } from "../storage/catalog.ts";
 import { Lifecycle } from "../storage/lifecycle.ts";
-import { requireCaller } from "./caller.ts";
+import { requireCaller, requireSkill } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { readJson } from "./json.ts";
 import { formatRelease, formatSkillState } from "./shapes.ts";
@@ -26,6 +25,7 @@ const releaseChange = z.strictObject({ yanked: z.boolean() });
 lifecycleApi.patch("/namespaces/:namespace/skills/:rest{.+}", async (context) => {
   const { path, rest } = readSkillAddress(context);
   const caller = await requireCaller(context, "publish");
+  requireSkill(caller, "publish", path);
   if (rest === undefined) return changeSkill(context, caller, path);
   const [noun, version, ...more] = rest.split("/");
   if (noun !== "releases" || version === undefined || !isVersion(version) || more.length > 0) throw noSuchAddress();
@@ -35,7 +35,7 @@ lifecycleApi.patch("/namespaces/:namespace/skills/:rest{.+}", async (context) =>
 lifecycleApi.delete("/namespaces/:namespace/skills/:rest{.+}", async (context) => {
   const { path, rest } = readSkillAddress(context);
   if (rest !== undefined) throw noSuchAddress();
-  const caller = await requireCaller(context, "administer");
+  const caller = await requireCaller(context, "delete-skill");
   orNotFound(await caller.catalog.findSkill(caller.namespace.name, path), path);
   await lifecycleOf(context, caller).delete(path);
   return context.body(null, 204);
@@ -76,8 +76,5 @@ async function changeRelease(
 }
 
 function lifecycleOf(context: ApiContext, caller: Caller): Lifecycle {
-  return new Lifecycle(context.env.DB, caller.namespace.name, {
-    now: caller.now,
-    tokenId: tokenIdOf(caller.principal),
-  });
+  return new Lifecycle(context.env.DB, caller.actor);
 }

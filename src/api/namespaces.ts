@@ -2,7 +2,8 @@ import { Hono } from "hono";
 import * as z from "zod";
 
 import type { AppEnv } from "../env.ts";
-import { mintToken } from "../auth/tokens.ts";
+import { requireSecret } from "../auth/credential.ts";
+import { mintSecret } from "../auth/tokens.ts";
 import { formatCursor, parseCursor } from "../domain/cursor.ts";
 import { defaultTokenDays, maxPageEntries, maxTitleLength, maxTokenDays } from "../domain/limits.ts";
 import { parseNamespace } from "../domain/names.ts";
@@ -64,9 +65,9 @@ namespacesApi.get("/namespaces/:namespace", async (context) => {
 
 /** The only time that the token itself is shown. */
 namespacesApi.post("/namespaces/:namespace/tokens", async (context) => {
-  const caller = await requireCaller(context, "administer");
+  const caller = await requireCaller(context, "manage-tokens");
   const input = await readJson(context, newToken);
-  const minted = await mintToken();
+  const minted = await mintSecret("skr", requireSecret("SIGNING_KEY", context.env.SIGNING_KEY));
   const row = {
     id: minted.id,
     role: input.role,
@@ -75,17 +76,17 @@ namespacesApi.post("/namespaces/:namespace/tokens", async (context) => {
     expires_at: caller.now + input.expires_in_days * millisecondsPerDay,
   };
   await new Access(context.env.DB).insertToken(caller.namespace.name, minted.secretHash, row);
-  return context.json({ token: minted.token, ...formatToken({ ...row, revoked_at: null }) }, 201);
+  return context.json({ token: minted.text, ...formatToken({ ...row, revoked_at: null }) }, 201);
 });
 
 namespacesApi.get("/namespaces/:namespace/tokens", async (context) => {
-  const caller = await requireCaller(context, "administer");
+  const caller = await requireCaller(context, "manage-tokens");
   const rows = await new Access(context.env.DB).listTokens(caller.namespace.name);
   return context.json({ tokens: rows.map(formatToken) });
 });
 
 namespacesApi.delete("/namespaces/:namespace/tokens/:id", async (context) => {
-  const caller = await requireCaller(context, "administer");
+  const caller = await requireCaller(context, "manage-tokens");
   const isRevoked = await new Access(context.env.DB).revokeToken(
     caller.namespace.name,
     context.req.param("id"),

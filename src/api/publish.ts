@@ -5,8 +5,8 @@ import type { Digest } from "../domain/digest.ts";
 import type { Finding } from "../domain/finding.ts";
 import { maxIdempotencyKeyLength } from "../domain/limits.ts";
 import { parseSkillPath } from "../domain/names.ts";
-import { formatPrincipal, tokenIdOf } from "../domain/principal.ts";
-import type { SkillVisibility } from "../domain/principal.ts";
+import { formatPrincipal } from "../domain/principal.ts";
+import type { SkillVisibility } from "../domain/policy.ts";
 import { Problem, problem } from "../domain/problem.ts";
 import { parseVersion } from "../domain/version.ts";
 import type { AppEnv } from "../env.ts";
@@ -19,7 +19,7 @@ import { Blobs } from "../storage/blobs.ts";
 import { Ledger } from "../storage/ledger.ts";
 import { findReceipt } from "../storage/receipts.ts";
 import type { ReceiptKey } from "../storage/receipts.ts";
-import { requireCaller } from "./caller.ts";
+import { requireCaller, requireSkill } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { answerOf, locationOf } from "./publish-answer.ts";
 
@@ -40,6 +40,8 @@ publishApi.post("/namespaces/:namespace/skills", async (context) => {
     namespace: caller.namespace.name,
     isFolderOfSkills: query.prune !== undefined,
   });
+  for (const { path } of prepared.drafts) requireSkill(caller, "publish", path);
+  if (query.prune !== undefined && query.path !== undefined) requireSkill(caller, "publish", query.path);
   const key = query.isDryRun ? undefined : await readKey(context, caller, prepared);
   return publishOnce(context, caller, prepared, { query, key });
 });
@@ -65,10 +67,8 @@ async function publishOnce(
   const options: PublishOptions = {
     ...query,
     prune: pruneOf(query, isSingle),
-    publishedBy: formatPrincipal(caller.principal),
-    tokenId: tokenIdOf(caller.principal),
-    defaultVisibility: caller.namespace.visibility,
-    now: caller.now,
+    actor: caller.actor,
+    defaultVisibility: caller.namespace.defaultVisibility,
     ...(key === undefined
       ? {}
       : {

@@ -1,76 +1,89 @@
 import { minSecretLength } from "../domain/limits.ts";
-import type { Namespace } from "../domain/names.ts";
-import { may } from "../domain/principal.ts";
-import type { NamespaceFacts, Principal } from "../domain/principal.ts";
+import { may } from "../domain/policy.ts";
+import type { Resource } from "../domain/policy.ts";
+import type { Principal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
-import type { Gate, Viewer } from "../storage/viewer.ts";
-import { parseToken } from "./tokens.ts";
+import type { Gate, Reach, Viewer } from "../storage/viewer.ts";
+import { parseSecret } from "./tokens.ts";
 
 /** What the request carries, before the database has confirmed it. */
-export type Credential = { kind: "none" } | { kind: "operator" } | { kind: "token"; id: string; secretHash: string };
+export type Credential =
+  | { kind: "none" }
+  | { kind: "operator" }
+  | { kind: "token" | "link"; id: string; secretHash: string };
+
+export interface Secrets {
+  adminToken: string | undefined;
+  signingKey: string | undefined;
+}
 
 /**
- * Reads `Authorization: Bearer`. A token is never taken from anywhere else, and a bad one is never ignored.
- * @throws Problem `invalid_token`; `not_configured` when the operator's token cannot be checked for want of a secret.
+ * Reads `Authorization: Bearer`. A token is never taken from anywhere else, and a bad one is never ignored. No question
+ * to the database is asked here: what this registry did not write is refused by its check.
+ * @throws Problem `invalid_token`; `not_configured` when the credential cannot be checked for want of a secret.
  */
-export async function readCredential(headers: Headers, adminToken: string | undefined): Promise<Credential> {
+export async function readCredential(headers: Headers, secrets: Secrets): Promise<Credential> {
   const header = headers.get("authorization");
   if (header === null) return { kind: "none" };
   const bearer = /^bearer +([\x21-\x7e]+) *$/i.exec(header)?.[1];
   if (bearer === undefined) throw problem("invalid_token", "Send the token as `Authorization: Bearer <token>`");
   if (bearer.startsWith("skr_")) {
-    const token = await parseToken(bearer);
-    if (token === undefined) throw problem("invalid_token", "The token is not one of this registry's");
+    const token = await parseSecret("skr", bearer, requireSecret("SIGNING_KEY", secrets.signingKey));
+    if (token === undefined) throw notOurs();
     return { kind: "token", ...token };
   }
-  if (!isConfigured(adminToken))
-    throw problem("not_configured", "ADMIN_TOKEN is not set, or shorter than 32 characters");
-  if (await equalInConstantTime(bearer, adminToken)) return { kind: "operator" };
-  throw problem("invalid_token", "The token is not one of this registry's");
+  if (await equalInConstantTime(bearer, requireSecret("ADMIN_TOKEN", secrets.adminToken))) return { kind: "operator" };
+  throw notOurs();
 }
 
-/** Whether a secret is there and long enough to be compared with anything. */
-export function isConfigured(secret: string | undefined): secret is string {
-  return secret !== undefined && secret.length >= minSecretLength;
+/** @throws Problem `not_configured` for a secret that is absent or too short to be compared with anything. */
+export function requireSecret(name: string, secret: string | undefined): string {
+  if (secret !== undefined && secret.length >= minSecretLength) return secret;
+  throw problem("not_configured", `${name} is not set, or shorter than ${minSecretLength} characters`);
 }
 
 export function viewerOf(credential: Credential, now: number): Viewer {
+  const isStored = credential.kind === "token" || credential.kind === "link";
   return {
     everything: credential.kind === "operator",
-    tokenId: credential.kind === "token" ? credential.id : null,
-    tokenHash: credential.kind === "token" ? credential.secretHash : null,
+    tokenId: isStored ? credential.id : null,
+    tokenHash: isStored ? credential.secretHash : null,
     now,
   };
 }
 
-/** @throws Problem `invalid_token` when the database knows no living token like this. */
+/** @throws Problem `invalid_token` when the database knows no living token like this; `not_found` for a dead link. */
 export function principalOf(credential: Credential, gate: Gate): Principal {
   if (credential.kind === "none") return { kind: "anonymous" };
   if (credential.kind === "operator") return { kind: "operator" };
-  if (gate.token === undefined) throw problem("invalid_token", "The token is unknown, expired or revoked");
-  return { kind: "token", ...gate.token };
+  const { token } = gate;
+  if (token === undefined || token.kind !== credential.kind) {
+    throw credential.kind === "link"
+      ? problem("not_found", "There is nothing at this address")
+      : problem("invalid_token", "The token is unknown, expired or revoked");
+  }
+  const { id, namespace, collection } = token;
+  if (token.kind === "link") return { kind: "link", id, namespace, collection };
+  const { role, scopes, below, member } = token;
+  return { kind: "token", id, namespace, role, scopes, below, member };
 }
 
-/** What an address names: a namespace, a name that no namespace can have, or (neither) the whole registry. */
-export interface AddressFacts {
-  namespace: Namespace | undefined;
-  isAbsent: boolean;
+/** What the database knows of an address as what the policy decides about; undefined for what is absent. */
+export function resourceOf(gate: Gate, reach: Reach): Resource | undefined {
+  if (gate.namespace === undefined) return undefined;
+  const namespace = { name: gate.namespace.name, visibility: gate.namespace.visibility };
+  if (reach.collection === undefined) return { kind: "namespace", namespace };
+  if (gate.collection === undefined) return undefined;
+  return { kind: "collection", namespace, name: gate.collection.name, visibility: gate.collection.visibility };
 }
 
-/**
- * The admission of readers to an address. An absent namespace and one that is private to this caller look the same.
- * @throws Problem `unauthorized` for those who could still show a token, `not_found` for the operator.
- */
-export function admitReader(credential: Credential, address: AddressFacts): (gate: Gate) => void {
-  return (gate) => {
-    const principal = principalOf(credential, gate);
-    if (address.namespace === undefined && !address.isAbsent) return;
-    const namespace: NamespaceFacts | undefined = gate.namespace;
-    if (namespace !== undefined && may(principal, "read", namespace)) return;
-    throw principal.kind === "operator"
-      ? problem("not_found", "There is no such namespace")
-      : problem("unauthorized", "This address needs a token of its namespace");
-  };
+/** Whether a stranger would be asked for a token here: for what is private, and for what is not there, alike. */
+export function isChallenging(gate: Gate, reach: Reach): boolean {
+  return !may({ kind: "anonymous" }, "read", resourceOf(gate, reach));
+}
+
+function notOurs() {
+  return problem("invalid_token", "The token is not one of this registry's");
 }
 
 /** Both sides are hashed first, so that neither the length nor the first difference of the secret shows in time. */

@@ -2,31 +2,74 @@ import { digestOfText, toHex } from "../domain/digest.ts";
 import type { Digest } from "../domain/digest.ts";
 
 /**
- * The registry's own bearer tokens: `skr_<id>_<secret>`. The prefix lets secret scanners recognise a leak, the id
- * finds the row, and of the secret (32 random bytes, so a slow hash would add nothing) only the SHA-256 is kept.
+ * The registry's own secrets, `<kind>_<id>_<secret>_<check>`: bearer tokens (`skr`), read links (`skl`) and invitations
+ * (`ski`). The kind lets secret scanners recognise a leak, the id finds the row, and of the secret (32 random bytes, so
+ * a slow hash would add nothing) only the SHA-256 is kept. The check is a MAC of the rest under SIGNING_KEY: what we
+ * did not write is refused without a question to the database, and the id of what we did write can be trusted.
  */
-export interface MintedToken {
+export type SecretKind = "skr" | "skl" | "ski";
+
+export interface Minted {
   id: string;
-  /** Shown once, never stored. */
-  token: string;
+  /** The whole text; shown once, never stored. */
+  text: string;
   secretHash: Digest;
 }
 
 const idBytes = 8;
 const secretBytes = 32;
-const pattern = new RegExp(`^skr_([0-9a-f]{${idBytes * 2}})_([0-9a-f]{${secretBytes * 2}})$`);
+const checkHexDigits = 16;
+const pattern = new RegExp(
+  `^(sk[rli])_([0-9a-f]{${idBytes * 2}})_([0-9a-f]{${secretBytes * 2}})_([0-9a-f]{${checkHexDigits}})$`,
+);
 
-export async function mintToken(): Promise<MintedToken> {
+/** What secret scanners may look for; also in README.md. */
+export const scannerPattern = String.raw`\bsk[rli]_[0-9a-f]{16}_[0-9a-f]{64}_[0-9a-f]{16}\b`;
+
+export async function mintSecret(kind: SecretKind, signingKey: string): Promise<Minted> {
   const id = randomHex(idBytes);
   const secret = randomHex(secretBytes);
-  return { id, token: `skr_${id}_${secret}`, secretHash: await digestOfText(secret) };
+  const text = `${kind}_${id}_${secret}`;
+  return { id, text: `${text}_${await checkOf(text, signingKey)}`, secretHash: await digestOfText(secret) };
 }
 
-/** The id and hash by which the database finds the token; undefined when the text is no token of ours. */
-export async function parseToken(text: string): Promise<{ id: string; secretHash: Digest } | undefined> {
+/** The id and hash by which the database finds it; undefined when this registry did not write the text. */
+export async function parseSecret(
+  kind: SecretKind,
+  text: string,
+  signingKey: string,
+): Promise<{ id: string; secretHash: Digest } | undefined> {
   const match = pattern.exec(text);
-  if (match === null) return undefined;
-  return { id: match[1]!, secretHash: await digestOfText(match[2]!) };
+  if (match === null || match[1] !== kind) return undefined;
+  const [, , id, secret, check] = match;
+  const expected = await checkOf(text.slice(0, text.lastIndexOf("_")), signingKey);
+  if (!isEqual(check!, expected)) return undefined;
+  return { id: id!, secretHash: await digestOfText(secret!) };
+}
+
+/** A random name for a row that has no secret. */
+export function mintId(): string {
+  return randomHex(idBytes);
+}
+
+const keys = new Map<string, Promise<CryptoKey>>();
+
+async function checkOf(text: string, signingKey: string): Promise<string> {
+  const key = keys.get(signingKey) ?? importKey(signingKey);
+  keys.set(signingKey, key);
+  const mac = await crypto.subtle.sign("HMAC", await key, new TextEncoder().encode(text));
+  return toHex(new Uint8Array(mac)).slice(0, checkHexDigits);
+}
+
+/** A key of its own for this use, so that a MAC made for another is never taken for a check. */
+async function importKey(signingKey: string): Promise<CryptoKey> {
+  const raw = new TextEncoder().encode(`credentials\n${signingKey}`);
+  return crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+}
+
+function isEqual(left: string, right: string): boolean {
+  const encoder = new TextEncoder();
+  return crypto.subtle.timingSafeEqual(encoder.encode(left), encoder.encode(right));
 }
 
 function randomHex(bytes: number): string {

@@ -96,7 +96,10 @@ export const maxVersionRetries = 8;
 export const minSecretLength = 32;
 export const defaultTokenDays = 90;
 export const maxTokenDays = 365;
-export const maxTokensListed = 100;
+/** A token's last use is kept to the hour, so that a busy one costs one write an hour. */
+export const tokenUseStepMs = 3_600_000;
+/** What the audit log keeps of a User-Agent. */
+export const maxUserAgentLength = 200;
 
 // The sweep of orphans, once an hour: bytes that no release references are gone before they are a day old.
 /**

@@ -1,46 +1,57 @@
 import type { Namespace } from "./names.ts";
 
-/**
- * Who is asking, and the whole policy: `may` decides, every door asks it. A row of a private and an absent
- * namespace must lead to the same answers, so callers pass `undefined` for both when nothing may be known.
- */
-export type Role = "reader" | "publisher" | "admin";
-export type NamespaceVisibility = "public" | "private";
-export type SkillVisibility = "public" | "unlisted" | "private";
-
+/** Who is asking. What they may do is decided in policy.ts, from these facts and nothing else. */
 export type Principal =
   | { kind: "anonymous" }
-  | { kind: "token"; id: string; namespace: Namespace; role: Role }
+  | TokenPrincipal
+  /** Whoever holds a read link: a reader of its namespace, or (`collection`) of one collection of it. */
+  | { kind: "link"; id: string; namespace: Namespace; collection: string | undefined }
   | { kind: "operator" };
 
-export type Action = "read" | "publish" | "administer" | "create-namespace";
-
-export interface NamespaceFacts {
-  name: Namespace;
-  visibility: NamespaceVisibility;
+export interface TokenPrincipal {
+  kind: "token";
+  id: string;
+  namespace: Namespace;
+  role: Role;
+  scopes: readonly Scope[];
+  /** "", or a path with its closing slash: the token counts for the skills at and below it only. */
+  below: string;
+  /** The member on whose behalf it was minted. */
+  member: Person | undefined;
 }
 
-const actionsOfRole: Readonly<Record<Role, readonly Action[]>> = {
-  reader: ["read"],
-  publisher: ["read", "publish"],
-  admin: ["read", "publish", "administer"],
+/** A person, as an OpenID issuer names them. */
+export interface Person {
+  issuer: string;
+  subject: string;
+}
+
+export type Role = "reader" | "publisher" | "admin";
+
+/** What a token may be allowed, finer than a role. */
+export const scopes = ["skills:read", "skills:publish", "collections:write", "audit:read", "namespace:admin"] as const;
+export type Scope = (typeof scopes)[number];
+
+/** Each role may what the one before it may, and more. */
+export const scopesOfRole: Readonly<Record<Role, readonly Scope[]>> = {
+  reader: ["skills:read"],
+  publisher: ["skills:read", "skills:publish", "collections:write"],
+  admin: scopes,
 };
 
-/** Whether the principal may do this in the namespace; a token of another namespace counts as anonymous. */
-export function may(principal: Principal, action: Action, namespace: NamespaceFacts | undefined): boolean {
-  if (principal.kind === "operator") return true;
-  if (action === "create-namespace" || namespace === undefined) return false;
-  if (principal.kind === "token" && principal.namespace === namespace.name) {
-    return actionsOfRole[principal.role].includes(action);
-  }
-  return action === "read" && namespace.visibility === "public";
-}
+/** Scopes that make sense for one path; the others concern the whole namespace. */
+export const scopesBelowPath: readonly Scope[] = ["skills:read", "skills:publish"];
 
 /** How a principal is written down beside what it did. */
 export function formatPrincipal(principal: Principal): string {
-  return principal.kind === "token" ? `token:${principal.id}` : principal.kind;
+  if (principal.kind === "token") return `token:${principal.id}`;
+  return principal.kind === "link" ? `link:${principal.id}` : principal.kind;
 }
 
 export function tokenIdOf(principal: Principal): string | undefined {
   return principal.kind === "token" ? principal.id : undefined;
+}
+
+export function memberOf(principal: Principal): Person | undefined {
+  return principal.kind === "token" ? principal.member : undefined;
 }

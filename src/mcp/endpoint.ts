@@ -6,15 +6,12 @@ import {
 } from "@modelcontextprotocol/server";
 import type { InboundClassificationOutcome } from "@modelcontextprotocol/server";
 
-import { admitReader, readCredential, viewerOf } from "../auth/credential.ts";
 import { maxBatchRequests, maxMcpRequestBytes } from "../domain/limits.ts";
-import { isNamespace } from "../domain/names.ts";
 import { Problem, problem } from "../domain/problem.ts";
 import { readBounded } from "../publish/bounded-body.ts";
-import type { Blobs } from "../storage/blobs.ts";
-import { Catalog } from "../storage/catalog.ts";
+import { openVisit } from "./admission.ts";
+import type { McpBindings } from "./admission.ts";
 import { errorResponse, problemResponse, withoutNullId } from "./errors.ts";
-import { Inserts } from "./inserts.ts";
 import { writeInstructions } from "./instructions.ts";
 import { answerPlain, findPlain } from "./plain.ts";
 import { buildServer } from "./server.ts";
@@ -28,16 +25,10 @@ import type { Visit } from "./visit.ts";
  * it runs by itself, and where it refuses, the refusal replaces whatever answer was prepared: private and unknown
  * addresses thus answer every request alike.
  */
-export interface McpBindings {
-  db: D1Database;
-  blobs: Blobs;
-  adminToken: string | undefined;
-}
-
-export async function serveMcp(request: Request, name: string | undefined, bindings: McpBindings): Promise<Response> {
+export async function serveMcp(request: Request, bindings: McpBindings): Promise<Response> {
   let visit: Visit;
   try {
-    visit = await openVisit(request, name, bindings);
+    visit = await openVisit(request, bindings);
   } catch (error) {
     if (error instanceof Problem) return problemResponse(error);
     throw error;
@@ -51,24 +42,6 @@ export async function serveMcp(request: Request, name: string | undefined, bindi
     await answer.body?.cancel();
     return problemResponse(error);
   }
-}
-
-async function openVisit(request: Request, name: string | undefined, bindings: McpBindings): Promise<Visit> {
-  const credential = await readCredential(request.headers, bindings.adminToken);
-  // A name that no namespace can have is looked up all the same, as a name that none has.
-  const isAbsent = name !== undefined && !isNamespace(name);
-  const namespace = name !== undefined && isNamespace(name) ? name : undefined;
-  const admit = admitReader(credential, { namespace, isAbsent });
-  const url = new URL(request.url);
-  return {
-    address: { namespace, serverName: `${url.host}${url.pathname}` },
-    catalog: new Catalog(bindings.db, viewerOf(credential, Date.now()), namespace, admit),
-    blobs: bindings.blobs,
-    inserts: new Inserts(),
-    isModern: false,
-    isBatched: false,
-    isAnonymous: credential.kind === "none",
-  };
 }
 
 async function respond(request: Request, visit: Visit): Promise<Response> {

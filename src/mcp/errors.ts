@@ -25,7 +25,7 @@ function challenge(problem: Problem): Response {
   const isInvalid = problem.code === "invalid_token";
   const body = { error: isInvalid ? "invalid_token" : "unauthorized", error_description: problem.message };
   const scheme = isInvalid ? 'Bearer error="invalid_token"' : "Bearer";
-  return Response.json(body, { status: 401, headers: { "www-authenticate": scheme } });
+  return Response.json(body, { status: 401, headers: { "www-authenticate": scheme, ...problem.details.headers } });
 }
 
 /** Without an id when the request's could not be read: 2026-07-28 does not permit null. */

@@ -2,15 +2,16 @@ import { movingTtlMs, privateTtlMs } from "../domain/limits.ts";
 import type { Namespace } from "../domain/names.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import type { Catalog } from "../storage/catalog.ts";
+import type { Reach } from "../storage/viewer.ts";
 import type { Inserts } from "./inserts.ts";
 
 /** The namespace whose skills the root address lists, until collections exist. */
 export const featuredNamespace = "registry" as Namespace;
 
-/** An MCP address: one namespace, or the whole registry. */
-export interface Address {
-  /** Undefined at `/mcp`. */
-  namespace: Namespace | undefined;
+/** An MCP address: the whole registry, one namespace, or one collection of it. */
+export interface Address extends Reach {
+  /** `/me/mcp…`: as the caller sees it. */
+  isPersonal: boolean;
   /** `localhost:8787/mcp/acme`: unique per address, because clients share cached reads between equal server names. */
   serverName: string;
 }

@@ -1,4 +1,4 @@
-import type { SkillVisibility } from "../domain/principal.ts";
+import type { SkillVisibility } from "../domain/policy.ts";
 import { problem } from "../domain/problem.ts";
 import { isVersion, nextPatch } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";

@@ -1,7 +1,7 @@
 import type { Digest } from "../domain/digest.ts";
 import { concurrentBlobPuts, maxVersionRetries } from "../domain/limits.ts";
 import type { SkillPath } from "../domain/names.ts";
-import type { SkillVisibility } from "../domain/principal.ts";
+import type { SkillVisibility } from "../domain/policy.ts";
 import { Problem } from "../domain/problem.ts";
 import { isPrerelease } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
@@ -9,6 +9,7 @@ import type { Blobs } from "../storage/blobs.ts";
 import { busy } from "../storage/ledger.ts";
 import type { Change, Ledger, NewRelease } from "../storage/ledger.ts";
 import type { Receipt } from "../storage/receipts.ts";
+import type { Actor } from "../storage/rights.ts";
 import { decide, requestedVersion } from "./decide.ts";
 import type { Decision } from "./decide.ts";
 import { entryTexts, pack, searchTextOf } from "./release.ts";
@@ -27,12 +28,9 @@ export interface PublishOptions {
   isDryRun: boolean;
   /** Below which path skills that the upload lacks are reported, or (`isDry` false) withdrawn. */
   prune: { below: SkillPath; isDry: boolean } | undefined;
-  publishedBy: string;
-  /** The token behind the request, if it is one; asked again when the change is made. */
-  tokenId: string | undefined;
+  actor: Actor;
   /** For a skill that is new and for which the request names no visibility. */
   defaultVisibility: SkillVisibility;
-  now: number;
   /** Called with the outcome right before it is committed, for an answer to be kept with it. */
   receiptOf?: (published: Published) => Receipt;
 }
@@ -68,7 +66,7 @@ export async function publish(drafts: readonly Draft[], options: PublishOptions,
       await upload(
         fresh.map((draft) => packed.get(draft)!),
         stores,
-        options.now,
+        options.actor.now,
       );
     }
     const skills = drafts.map((draft, index) => skillOf(draft, decisions[index]!, packed.get(draft), options));
@@ -144,9 +142,7 @@ async function commit(published: Published, options: PublishOptions, ledger: Led
       .filter(({ decision }) => options.prune?.isDry === false && !decision.isNew)
       .map(({ draft }) => draft.path),
     receipt: options.receiptOf?.(published),
-    tokenId: options.tokenId,
-    publishedBy: options.publishedBy,
-    now: options.now,
+    actor: options.actor,
   };
   try {
     await ledger.commit(change);

@@ -1,7 +1,7 @@
 import type { Digest } from "../domain/digest.ts";
-import { maxTokensListed } from "../domain/limits.ts";
 import type { Namespace } from "../domain/names.ts";
-import type { NamespaceVisibility, Role } from "../domain/principal.ts";
+import type { NamespaceVisibility } from "../domain/policy.ts";
+import type { Role } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 
 /** Namespaces and their tokens. */
@@ -79,7 +79,7 @@ export class Access {
         `SELECT id, role, label, created_at, expires_at, revoked_at FROM tokens WHERE namespace = ?1
          ORDER BY created_at DESC, id LIMIT ?2`,
       )
-      .bind(namespace, maxTokensListed)
+      .bind(namespace, 100)
       .all<TokenRow>();
     return results;
   }

@@ -1,8 +1,8 @@
 import type { Digest } from "../domain/digest.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
-import type { SkillVisibility } from "../domain/principal.ts";
+import type { SkillVisibility } from "../domain/policy.ts";
 import type { Version } from "../domain/version.ts";
-import { listedAnywhereSql, listedSql, readableSql, sightSql, viewerSql } from "./viewer.ts";
+import { listedAnywhereSql, listedSql, readableSql, servedSql, sightSql, surveyedSql, viewerSql } from "./viewer.ts";
 
 /**
  * The questions of the catalogue, each beside the row it returns. Parameters 1 to 4 are the viewer (viewer.ts); a
@@ -76,7 +76,7 @@ WITH ${sightSql}
 SELECT ${skillColumns} FROM skills s
 LEFT JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = s.current
 WHERE s.namespace = ?5 AND s.path > ?6 AND s.deleted_at IS NULL
-  AND ((SELECT level FROM sight) = 2 OR (s.current IS NOT NULL AND ${listedSql}))
+  AND (${surveyedSql} OR (s.current IS NOT NULL AND ${listedSql}))
 ORDER BY s.path LIMIT ?7`;
 
 export interface SkillStateRow {
@@ -101,7 +101,7 @@ WITH ${sightSql}
 SELECT CASE WHEN ?7 IS NULL THEN r.entry ELSE r.pinned_entry END AS entry
 FROM skills s
 CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = coalesce(?7, s.current)
-WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql}`;
+WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql} AND ${servedSql("?7")}`;
 
 export interface FileRow {
   file: string;
@@ -129,7 +129,7 @@ const wantedReleases = `wanted w
 export const findFile = `
 WITH ${sightSql}, ${wanted}
 SELECT f.file, f.digest, f.size, f.media_type, f.executable, f.is_text FROM ${wantedReleases}
-WHERE f.file = w.file AND ${readableSql} LIMIT 1`;
+WHERE f.file = w.file AND ${readableSql} AND ${servedSql("w.version")} LIMIT 1`;
 
 export interface DirectoryRow extends FileRow {
   path: SkillPath;
@@ -140,6 +140,7 @@ export const listDirectory = `
 WITH ${sightSql}, ${wanted}
 SELECT s.path, f.file, f.digest, f.size, f.media_type, f.executable FROM ${wantedReleases}
 WHERE (w.file = '' OR (f.file > w.file || '/' AND f.file < w.file || '0')) AND ${readableSql}
+  AND ${servedSql("w.version")}
 ORDER BY f.file`;
 
 export interface ReleaseRow {
@@ -177,7 +178,8 @@ const releaseTables = `skills s
 export const findRelease = `
 WITH ${sightSql}
 SELECT ${releaseColumns}, CASE WHEN ?7 IS NULL THEN r.entry ELSE r.pinned_entry END AS entry FROM ${releaseTables}
-WHERE s.namespace = ?5 AND s.path = ?6 AND r.version = coalesce(?7, s.current) AND ${readableSql}`;
+WHERE s.namespace = ?5 AND s.path = ?6 AND r.version = coalesce(?7, s.current) AND ${readableSql}
+  AND ${servedSql("?7")}`;
 
 /** ?6 path, ?7 version or NULL for the current one */
 export const listFiles = `
@@ -185,7 +187,7 @@ WITH ${sightSql}
 SELECT f.file, f.digest, f.size, f.media_type, f.executable
 FROM skills s
 CROSS JOIN release_files f ON f.namespace = s.namespace AND f.path = s.path AND f.version = coalesce(?7, s.current)
-WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql}
+WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql} AND ${servedSql("?7")}
 ORDER BY f.file`;
 
 /** ?6 path, ?7 row id to stop before, ?8 rows */
@@ -219,6 +221,7 @@ scored AS (
      FROM json_each(?6)) AS score
   FROM viewer v CROSS JOIN skills s CROSS JOIN namespaces n ON n.name = s.namespace
   WHERE (?5 IS NULL OR s.namespace = ?5) AND s.current IS NOT NULL AND ${listedAnywhereSql}
+    AND ${servedSql("NULL")}
 ),
 best AS (
   SELECT * FROM scored WHERE score >= ?8 ORDER BY score DESC, namespace, path LIMIT ?7

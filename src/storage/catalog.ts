@@ -1,6 +1,5 @@
 import { maxPageBytes, minSearchScore, rememberedPagesBytes } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
-import type { SkillVisibility } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import { candidates, skillMd } from "../domain/uri.ts";
 import type { SkillUri } from "../domain/uri.ts";
@@ -8,33 +7,33 @@ import type { Version } from "../domain/version.ts";
 import * as sql from "./catalog-sql.ts";
 import { memoPerBinding } from "./memo.ts";
 import { gateStatement, readGate, viewerParameters } from "./viewer.ts";
-import type { Gate, Viewer } from "./viewer.ts";
+import type { Gate, Reach, Viewer } from "./viewer.ts";
 
 /** Pages as nobody in particular sees them, each good for one revision of its namespace. */
 const remembered = memoPerBinding<D1Database, { stamp: string; page: Page<sql.EntryRow> }>(rememberedPagesBytes);
 
 /**
- * Reading. A catalog is one request's look at one address: a namespace, or (`scope` undefined) everything public.
+ * Reading. A catalog is one request's look at what one address reaches: everything, a namespace, or a collection.
  * Each question is one D1 round trip; the first also fetches the gate and has `admit` refuse before any row is used.
  */
 export class Catalog {
   readonly #db: D1Database;
   readonly #viewer: Viewer;
-  readonly #scope: Namespace | undefined;
+  readonly #reach: Reach;
   readonly #admit: (gate: Gate) => void;
   #gate: Promise<Gate> | undefined;
 
-  constructor(db: D1Database, viewer: Viewer, scope: Namespace | undefined, admit: (gate: Gate) => void) {
+  constructor(db: D1Database, viewer: Viewer, reach: Reach, admit: (gate: Gate) => void) {
     this.#db = db;
     this.#viewer = viewer;
-    this.#scope = scope;
+    this.#reach = reach;
     this.#admit = admit;
   }
 
   /** The namespace of the address and the caller's token. @throws Problem when `admit` refuses. */
   gate(): Promise<Gate> {
     this.#gate ??= this.#db
-      .batch([gateStatement(this.#db, this.#viewer, this.#scope)])
+      .batch([gateStatement(this.#db, this.#viewer, this.#reach)])
       .then(([result]) => this.#admitted(result!));
     return this.#gate;
   }
@@ -46,7 +45,7 @@ export class Catalog {
   async listEntries(namespace: Namespace, after: string, limit: number): Promise<Page<sql.EntryRow>> {
     const isAnonymous = !this.#viewer.everything && this.#viewer.tokenId === null;
     const memo =
-      isAnonymous && this.#scope === namespace && this.#gate === undefined ? remembered(this.#db) : undefined;
+      isAnonymous && this.#isNamespace(namespace) && this.#gate === undefined ? remembered(this.#db) : undefined;
     const key = `${namespace} ${limit} ${after}`;
     const known = memo?.get(key);
     const range = [namespace, after, limit + 1, maxPageBytes, limit, known?.stamp ?? null];
@@ -122,12 +121,21 @@ export class Catalog {
 
   /** Skills that hold any of the terms, best first. The simple ranking: see `sql.search`. */
   async search(terms: readonly string[], limit: number): Promise<sql.SearchRow[]> {
-    return this.#ask<sql.SearchRow>(sql.search, this.#scope ?? null, JSON.stringify(terms), limit, minSearchScore);
+    return this.#ask<sql.SearchRow>(sql.search, this.#within(), JSON.stringify(terms), limit, minSearchScore);
   }
 
-  /** An address serves its own namespace; the root address serves every one. */
+  /** A namespace's address serves that namespace; what a collection holds may be of any. */
   #covers(namespace: Namespace): boolean {
-    return this.#scope === undefined || this.#scope === namespace;
+    const within = this.#within();
+    return within === null || within === namespace;
+  }
+
+  #within(): Namespace | null {
+    return this.#reach.collection === undefined ? (this.#reach.namespace ?? null) : null;
+  }
+
+  #isNamespace(namespace: Namespace): boolean {
+    return this.#reach.namespace === namespace && this.#reach.collection === undefined;
   }
 
   /** What is outside the address costs the same round trip as what is inside and absent. */
@@ -142,13 +150,13 @@ export class Catalog {
   }
 
   async #askAll(statements: readonly string[], parameters: sql.Parameter[]): Promise<unknown[][]> {
-    const bound = [...viewerParameters(this.#viewer), ...parameters];
+    const bound = [...viewerParameters(this.#viewer, this.#reach), ...parameters];
     const questions = statements.map((statement) => this.#db.prepare(statement).bind(...bound));
     if (this.#gate !== undefined) {
       await this.#gate;
       return (await this.#db.batch(questions)).map((result) => result.results);
     }
-    const answers = this.#db.batch([gateStatement(this.#db, this.#viewer, this.#scope), ...questions]);
+    const answers = this.#db.batch([gateStatement(this.#db, this.#viewer, this.#reach), ...questions]);
     this.#gate = answers.then(([result]) => this.#admitted(result!));
     await this.#gate;
     return (await answers).slice(1).map((result) => result.results);
@@ -177,7 +185,6 @@ export type {
   SkillRow,
   SkillStateRow,
 } from "./catalog-sql.ts";
-export type { SkillVisibility };
 
 /** What a page takes in memory, at two bytes a character. */
 function sizeOf(rows: readonly sql.EntryRow[]): number {

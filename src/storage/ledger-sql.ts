@@ -62,6 +62,11 @@ UPDATE skills SET current = ?3, updated_at = ?4, search_text = (
   SELECT search_text FROM releases r WHERE r.namespace = ?1 AND r.path = ?2 AND r.version = ?3
 ) WHERE namespace = ?1 AND path = ?2`;
 
+/** What a skill was before a change, for the audit log; ?9 path. */
+export const stateOfSkill = `
+SELECT json_object('visibility', visibility, 'current', current) FROM skills
+WHERE namespace = ?1 AND path = ?9 AND deleted_at IS NULL`;
+
 export const raiseRevision = `
 UPDATE namespaces SET revision = revision + 1, stamp = lower(hex(randomblob(8))) WHERE name = ?1`;
 

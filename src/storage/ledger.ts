@@ -1,15 +1,17 @@
 import type { Digest } from "../domain/digest.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
-import type { SkillVisibility } from "../domain/principal.ts";
+import type { SkillVisibility } from "../domain/policy.ts";
+import { formatPrincipal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import { splitVersion } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
 import * as sql from "./ledger-sql.ts";
 import { ancestorsOf, findStates } from "./publish-state.ts";
 import type { SkillState, Wanted } from "./publish-state.ts";
-import { deadToken, refuseDeadToken } from "./dead-token.ts";
 import { insertReceipt } from "./receipts.ts";
 import type { Receipt } from "./receipts.ts";
+import { lostRights, record, refuseLostRights } from "./rights.ts";
+import type { Actor } from "./rights.ts";
 
 /**
  * Writing. Blobs are touched, sent to R2, marked as stored; then one batch commits a change and makes everything
@@ -56,10 +58,7 @@ export interface Change {
   /** Skills that must still have a current release: those that a prune spared because they were unchanged. */
   spared: readonly SkillPath[];
   receipt: Receipt | undefined;
-  /** The token behind the change; revoked meanwhile, it changes nothing any more. */
-  tokenId: string | undefined;
-  publishedBy: string;
-  now: number;
+  actor: Actor;
 }
 
 export class Ledger {
@@ -113,7 +112,8 @@ export class Ledger {
    * `receipt_exists`, `invalid_token`, or `busy` when a blob went missing meanwhile.
    */
   async commit(change: Change): Promise<void> {
-    const { releases, visibilities, withdrawn, receipt, now } = change;
+    const { releases, visibilities, withdrawn, receipt, actor } = change;
+    const { now } = actor;
     const bind = (statement: string, ...parameters: (string | number | null)[]) =>
       this.#db.prepare(statement).bind(this.#namespace, ...parameters);
     const statements = [
@@ -125,7 +125,7 @@ export class Ledger {
     ];
     if (change.spared.length > 0) statements.unshift(bind(sql.refuseMovedOn, JSON.stringify(change.spared)));
     if (statements.length > 0) statements.push(bind(sql.raiseRevision));
-    if (change.tokenId !== undefined) statements.unshift(refuseDeadToken(this.#db, change.tokenId, now));
+    statements.unshift(...refuseLostRights(this.#db, actor), ...this.#events(change));
     if (receipt !== undefined) statements.push(...insertReceipt(this.#db, this.#namespace, receipt, now));
     if (releases.length + visibilities.length + withdrawn.length === 0 && receipt === undefined) return;
     try {
@@ -135,12 +135,44 @@ export class Ledger {
     }
   }
 
-  #release(release: NewRelease, { now, publishedBy }: Change): D1PreparedStatement[] {
+  /** One line of the audit log for each thing that changes. */
+  #events({ releases, visibilities, withdrawn, actor }: Change): D1PreparedStatement[] {
+    const about = (path: SkillPath) => ({ beforeSql: sql.stateOfSkill, parameters: [path] });
+    return [
+      ...releases.map(({ path, version, tree, becomesCurrent }) =>
+        record(this.#db, actor, {
+          action: "publish",
+          target: `skills/${path}@${version}`,
+          ...about(path),
+          after: { digest: tree, ...(becomesCurrent ? { current: version } : {}) },
+        }),
+      ),
+      ...visibilities.map(({ path, visibility }) =>
+        record(this.#db, actor, {
+          action: "change-skill",
+          target: `skills/${path}`,
+          ...about(path),
+          after: { visibility },
+        }),
+      ),
+      ...withdrawn.map((path) =>
+        record(this.#db, actor, {
+          action: "prune",
+          target: `skills/${path}`,
+          ...about(path),
+          after: { current: null, yanked: true },
+        }),
+      ),
+    ];
+  }
+
+  #release(release: NewRelease, { actor }: Change): D1PreparedStatement[] {
+    const { now } = actor;
     const { path, version } = release;
     const bind = (statement: string, ...parameters: (string | number | null)[]) =>
       this.#db.prepare(statement).bind(this.#namespace, ...parameters);
     const wanted = JSON.stringify([{ path, version, above: ancestorsOf(path) }]);
-    const columns = JSON.stringify({ ...columnsOf(release), now, by: publishedBy });
+    const columns = JSON.stringify({ ...columnsOf(release), now, by: formatPrincipal(actor.principal) });
     return [
       bind(sql.refusePathConflict, wanted),
       bind(sql.refuseSpentVersion, path, version),
@@ -176,12 +208,13 @@ function columnsOf(release: NewRelease): Record<string, string | number> {
 
 /** A batch refuses itself by a constraint, whose name is the reason. */
 function refusalOf(error: unknown): Error | undefined {
+  const lost = lostRights(error);
+  if (lost !== undefined) return lost;
   const message = error instanceof Error ? error.message : String(error);
   if (message.includes("path_conflict")) {
     return problem("path_conflict", "Another skill lies above or below this path; no skill lies inside another");
   }
   if (message.includes("UNIQUE constraint failed: receipts")) return problem("receipt_exists");
-  if (message.includes("token_dead")) return deadToken();
   const isTaken = /UNIQUE constraint failed: releases|version_spent|moved_on/.test(message);
   if (isTaken) return problem("version_exists", "The version was taken meanwhile");
   return message.includes("blob_missing") || message.includes("FOREIGN KEY") ? busy() : undefined;

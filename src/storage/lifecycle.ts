@@ -1,9 +1,10 @@
-import type { Namespace, SkillPath } from "../domain/names.ts";
-import type { SkillVisibility } from "../domain/principal.ts";
+import type { SkillPath } from "../domain/names.ts";
+import type { SkillVisibility } from "../domain/policy.ts";
 import { problem } from "../domain/problem.ts";
 import type { Version } from "../domain/version.ts";
-import { deadToken, refuseDeadToken } from "./dead-token.ts";
-import { raiseRevision, setCurrent, setVisibility } from "./ledger-sql.ts";
+import { raiseRevision, setCurrent, setVisibility, stateOfSkill } from "./ledger-sql.ts";
+import { lostRights, record, refuseLostRights } from "./rights.ts";
+import type { Actor, AuditEvent } from "./rights.ts";
 
 /**
  * What happens to skills and releases after they were published. Each change is one batch with one revision; none
@@ -11,16 +12,13 @@ import { raiseRevision, setCurrent, setVisibility } from "./ledger-sql.ts";
  */
 export class Lifecycle {
   readonly #db: D1Database;
-  readonly #namespace: Namespace;
+  readonly #actor: Actor;
   readonly #now: number;
-  /** The token behind the changes, asked again with each. */
-  readonly #tokenId: string | undefined;
 
-  constructor(db: D1Database, namespace: Namespace, caller: { now: number; tokenId: string | undefined }) {
+  constructor(db: D1Database, actor: Actor) {
     this.#db = db;
-    this.#namespace = namespace;
-    this.#now = caller.now;
-    this.#tokenId = caller.tokenId;
+    this.#actor = actor;
+    this.#now = actor.now;
   }
 
   /**
@@ -30,7 +28,7 @@ export class Lifecycle {
   async changeSkill(path: SkillPath, change: { visibility?: SkillVisibility; current?: Version }): Promise<void> {
     const { visibility, current } = change;
     try {
-      await this.#change([
+      await this.#change({ ...aboutSkill(path), action: "change-skill", after: change }, [
         ...(visibility === undefined ? [] : [this.#bind(setVisibility, path, visibility, this.#now)]),
         ...(current === undefined
           ? []
@@ -46,7 +44,7 @@ export class Lifecycle {
 
   /** Hides a release from lists. Where it was current, the highest full version that is left takes its place. */
   yank(path: SkillPath, version: Version): Promise<void> {
-    return this.#change([
+    return this.#change({ ...aboutRelease(path, version), action: "yank", after: { yanked: true } }, [
       this.#bind(yank, path, version, this.#now),
       this.#bind(replaceCurrent, path, version, this.#now),
     ]);
@@ -54,12 +52,15 @@ export class Lifecycle {
 
   /** Shows a release again; it becomes current only where the skill has none. */
   unyank(path: SkillPath, version: Version): Promise<void> {
-    return this.#change([this.#bind(unyank, path, version), this.#bind(findCurrent, path, this.#now)]);
+    return this.#change({ ...aboutRelease(path, version), action: "unyank", after: { yanked: false } }, [
+      this.#bind(unyank, path, version),
+      this.#bind(findCurrent, path, this.#now),
+    ]);
   }
 
   /** Leaves a tombstone and the list of versions that are spent; every address of the skill is unknown from now on. */
   delete(path: SkillPath): Promise<void> {
-    return this.#change([
+    return this.#change({ ...aboutSkill(path), action: "delete-skill" }, [
       this.#bind(bury, path, this.#now),
       this.#bind(spendVersions, path),
       this.#bind(deleteFiles, path),
@@ -68,18 +69,41 @@ export class Lifecycle {
   }
 
   #bind(statement: string, ...parameters: (string | number)[]): D1PreparedStatement {
-    return this.#db.prepare(statement).bind(this.#namespace, ...parameters);
+    return this.#db.prepare(statement).bind(this.#actor.namespace, ...parameters);
   }
 
-  /** @throws Problem `invalid_token` */
-  async #change(statements: D1PreparedStatement[]): Promise<void> {
-    const guard = this.#tokenId === undefined ? [] : [refuseDeadToken(this.#db, this.#tokenId, this.#now)];
+  /** @throws Problem `invalid_token`, `not_found` */
+  async #change(event: AuditEvent, statements: D1PreparedStatement[]): Promise<void> {
     try {
-      await this.#db.batch([...guard, ...statements, this.#db.prepare(raiseRevision).bind(this.#namespace)]);
+      await this.#db.batch([
+        ...refuseLostRights(this.#db, this.#actor),
+        record(this.#db, this.#actor, event),
+        ...statements,
+        this.#bind(raiseRevision),
+      ]);
     } catch (error) {
-      throw String(error).includes("token_dead") ? deadToken() : error;
+      throw lostRights(error) ?? error;
     }
   }
+}
+
+/** What a skill was before a change, for the audit log. */
+function aboutSkill(path: SkillPath) {
+  return {
+    target: `skills/${path}`,
+    beforeSql: stateOfSkill,
+    parameters: [path],
+  };
+}
+
+function aboutRelease(path: SkillPath, version: Version) {
+  return {
+    target: `skills/${path}@${version}`,
+    beforeSql: `SELECT json_object('current', s.current, 'yanked', json(iif(r.yanked_at IS NULL, 'false', 'true')))
+      FROM skills s JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = ?10
+      WHERE s.namespace = ?1 AND s.path = ?9`,
+    parameters: [path, version],
+  };
 }
 
 // ?1 namespace, ?2 path, ?3 version or time, ?4 time.

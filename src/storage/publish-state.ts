@@ -1,5 +1,5 @@
 import type { Namespace, SkillPath } from "../domain/names.ts";
-import type { SkillVisibility } from "../domain/principal.ts";
+import type { SkillVisibility } from "../domain/policy.ts";
 import type { Version } from "../domain/version.ts";
 import { releaseColumns } from "./catalog-sql.ts";
 import type { ReleaseRow } from "./catalog-sql.ts";

@@ -3,9 +3,6 @@ import { describe, expect, it } from "vitest";
 import { formatCursor, parseCursor } from "../../src/domain/cursor.ts";
 import { decodeLossless, mediaTypeOf } from "../../src/domain/media-type.ts";
 import { isNamespace, isSkillPath } from "../../src/domain/names.ts";
-import { may } from "../../src/domain/principal.ts";
-import type { Action, Principal } from "../../src/domain/principal.ts";
-import type { Namespace } from "../../src/domain/names.ts";
 import { queryTerms, searchableText } from "../../src/domain/query.ts";
 import { compareVersions, isVersion, nextPatch } from "../../src/domain/version.ts";
 import type { Version } from "../../src/domain/version.ts";
@@ -135,31 +132,5 @@ describe("queries", () => {
     expect(queryTerms("NEAR(a b) * \" '; DROP TABLE")).toEqual(["near", "drop", "table"]);
     expect(queryTerms("the of and 🎉 *")).toEqual([]);
     expect(searchableText("PDF-Forms (v2)")).toBe(" pdf forms v2");
-  });
-});
-
-describe("may", () => {
-  const mine = { name: "mine" as Namespace, visibility: "private" } as const;
-  const open = { name: "open" as Namespace, visibility: "public" } as const;
-  const token = (role: "reader" | "publisher" | "admin"): Principal => ({
-    kind: "token",
-    id: "x",
-    namespace: mine.name,
-    role,
-  });
-  const actions: Action[] = ["read", "publish", "administer", "create-namespace"];
-  const allowed = (principal: Principal, namespace: typeof mine | typeof open | undefined) =>
-    actions.filter((action) => may(principal, action, namespace));
-
-  it.each([
-    ["anonymous", { kind: "anonymous" } as Principal, [], ["read"]],
-    ["a reader of the private one", token("reader"), ["read"], ["read"]],
-    ["a publisher of it", token("publisher"), ["read", "publish"], ["read"]],
-    ["an admin of it", token("admin"), ["read", "publish", "administer"], ["read"]],
-    ["the operator", { kind: "operator" } as Principal, actions, actions],
-  ])("%s", (_, principal, inPrivate, inPublic) => {
-    expect(allowed(principal, mine)).toEqual(inPrivate);
-    expect(allowed(principal, open)).toEqual(inPublic);
-    expect(allowed(principal, undefined)).toEqual(principal.kind === "operator" ? actions : []);
   });
 });

@@ -13,6 +13,7 @@ import { publish } from "../../src/publish/publish.ts";
 import { draftOf } from "../../src/publish/release.ts";
 import { erase, sweep } from "../../src/publish/sweep.ts";
 import { Blobs } from "../../src/storage/blobs.ts";
+import type { Actor as Maker } from "../../src/storage/rights.ts";
 import { Ledger } from "../../src/storage/ledger.ts";
 import type { Blob, Change } from "../../src/storage/ledger.ts";
 import { Lifecycle } from "../../src/storage/lifecycle.ts";
@@ -89,10 +90,8 @@ async function publishWith(
     mayBecomeCurrent: true,
     isDryRun: false,
     prune: undefined,
-    publishedBy: "operator",
-    tokenId: undefined,
+    actor: operatorOf(namespace, at),
     defaultVisibility: "public" as const,
-    now: at,
   };
   try {
     await publish([await draft(namespace, text)], options, storesWith(namespace, before));
@@ -382,16 +381,18 @@ class SlowPublisher {
       withdrawn: [],
       spared: [],
       receipt: undefined,
-      publishedBy: "operator",
-      tokenId: undefined,
-      now: at,
+      actor: operatorOf(this.#namespace, at),
     };
     await this.#ledger.commit({ ...change, releases: [release] });
   }
 
   deleteSkill(at: number): Promise<void> {
-    return new Lifecycle(env.DB, this.#namespace, { now: at, tokenId: undefined }).delete(this.path);
+    return new Lifecycle(env.DB, operatorOf(this.#namespace, at)).delete(this.path);
   }
+}
+
+function operatorOf(namespace: Namespace, now: number): Maker {
+  return { principal: { kind: "operator" }, namespace, now, from: { address: "", agent: "" } };
 }
 
 async function blobOf(text: string): Promise<Blob & { text: string }> {

@@ -1,0 +1,100 @@
+import type { Namespace } from "./names.ts";
+import type { Principal, Scope } from "./principal.ts";
+
+/**
+ * The whole policy: `may` decides, every door asks it. What SQL shows must be what `may` allows; a test compares the
+ * two for every principal and visibility. Callers pass `undefined` for what is absent, so that a private and an absent
+ * thing lead to the same answers.
+ */
+export type NamespaceVisibility = "public" | "private";
+export type CollectionVisibility = "public" | "private";
+export type SkillVisibility = "public" | "unlisted" | "private";
+
+export interface NamespaceFacts {
+  name: Namespace;
+  visibility: NamespaceVisibility;
+}
+
+/** Who may create namespaces: the operator alone, whoever holds a token of any namespace, or anybody. */
+export const namespaceCreators = ["operator", "tokens", "anyone"] as const;
+export type NamespaceCreators = (typeof namespaceCreators)[number];
+
+export type Resource =
+  | { kind: "registry"; creators: NamespaceCreators }
+  | { kind: "namespace"; namespace: NamespaceFacts }
+  | { kind: "skill"; namespace: NamespaceFacts; path: string; visibility: SkillVisibility }
+  | { kind: "collection"; namespace: NamespaceFacts; name: string; visibility: CollectionVisibility };
+
+export const actions = [
+  /** Open an address, read a skill or collection whose address is known. */
+  "read",
+  /** Find it in lists, search and prompts. */
+  "list",
+  /** See the publisher's view: also what is unlisted or has no current release. */
+  "survey",
+  /** Publish, yank, move `current`, change visibility; for a namespace: somewhere in it. */
+  "publish",
+  "delete-skill",
+  "curate-collections",
+  "read-audit",
+  /** Title, description, visibility, deletion. */
+  "manage-namespace",
+  "manage-tokens",
+  "manage-members",
+  "manage-links",
+  "set-quotas",
+  "create-namespace",
+] as const;
+export type Action = (typeof actions)[number];
+
+const scopeOf: Readonly<Partial<Record<Action, Scope>>> = {
+  survey: "skills:read",
+  publish: "skills:publish",
+  "delete-skill": "namespace:admin",
+  "curate-collections": "collections:write",
+  "read-audit": "audit:read",
+  "manage-namespace": "namespace:admin",
+  "manage-tokens": "namespace:admin",
+  "manage-members": "namespace:admin",
+  "manage-links": "namespace:admin",
+};
+
+export function may(principal: Principal, action: Action, resource: Resource | undefined): boolean {
+  // No list shows what is unlisted, not even to those who own it.
+  if (action === "list" && resource?.kind === "skill" && resource.visibility === "unlisted") return false;
+  if (resource === undefined) return false;
+  if (principal.kind === "operator") return true;
+  if (resource.kind === "registry") return action === "create-namespace" && mayCreate(principal, resource.creators);
+  if (isMember(principal, resource)) return isAllowedToMember(principal, action);
+  return (action === "read" || action === "list") && isPublic(resource);
+}
+
+function mayCreate(principal: Principal, creators: NamespaceCreators): boolean {
+  return creators === "anyone" || (creators === "tokens" && principal.kind === "token");
+}
+
+/** Whether the principal has rights of its own here; a credential of another namespace counts as none. */
+function isMember(
+  principal: Principal,
+  resource: Exclude<Resource, { kind: "registry" }>,
+): principal is Extract<Principal, { namespace: Namespace }> {
+  if (principal.kind !== "token" && principal.kind !== "link") return false;
+  if (principal.namespace !== resource.namespace.name) return false;
+  if (principal.kind === "link") {
+    // Which skills a collection holds is a question to the database, asked in the same statement.
+    return resource.kind !== "collection" || [undefined, resource.name].includes(principal.collection);
+  }
+  return resource.kind !== "skill" || `${resource.path}/`.startsWith(principal.below);
+}
+
+function isAllowedToMember(principal: Extract<Principal, { namespace: Namespace }>, action: Action): boolean {
+  if (action === "read" || action === "list") return true;
+  const scope = scopeOf[action];
+  return principal.kind === "token" && scope !== undefined && principal.scopes.includes(scope);
+}
+
+/** Private wins over what is inside it. */
+function isPublic(resource: Exclude<Resource, { kind: "registry" }>): boolean {
+  if (resource.namespace.visibility === "private") return false;
+  return resource.kind === "namespace" || resource.visibility !== "private";
+}

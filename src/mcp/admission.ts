@@ -1,0 +1,137 @@
+import { principalOf, readCredential, requireSecret, resourceOf, isChallenging, viewerOf } from "../auth/credential.ts";
+import type { Credential, Secrets } from "../auth/credential.ts";
+import { parseSecret } from "../auth/tokens.ts";
+import { parseMcpAddress } from "../domain/address.ts";
+import type { McpAddress } from "../domain/address.ts";
+import { may } from "../domain/policy.ts";
+import type { Principal } from "../domain/principal.ts";
+import { Problem, problem } from "../domain/problem.ts";
+import type { Blobs } from "../storage/blobs.ts";
+import { Catalog } from "../storage/catalog.ts";
+import { findLink } from "../storage/links.ts";
+import { useOf } from "../storage/token-use.ts";
+import type { Gate, Reach } from "../storage/viewer.ts";
+import { Inserts } from "./inserts.ts";
+import type { Address, Visit } from "./visit.ts";
+
+/**
+ * Who is let in to an MCP address. Public addresses never ask for a token; `/me/mcp…`, and what is private or not
+ * there, always do, both alike (RFC 9728, protocol.md 5). A registry token of another namespace counts as none.
+ */
+export interface McpBindings extends Secrets {
+  db: D1Database;
+  blobs: Blobs;
+  /** Where people reach the registry, e.g. "https://skills.example.com". */
+  origin: string;
+  /** For what may be done after the answer. */
+  waitUntil: (work: Promise<unknown>) => void;
+}
+
+/** @throws Problem before anything of the request but its address and credential was looked at */
+export async function openVisit(request: Request, bindings: McpBindings): Promise<Visit> {
+  const { pathname } = new URL(request.url);
+  if (pathname.startsWith("/r/")) return openLink(request, pathname, bindings);
+  const typed = parseMcpAddress(pathname)!;
+  const metadata = `${bindings.origin}/.well-known/oauth-protected-resource${pathname}`;
+  const isPersonal = typed.door === "me";
+  let credential: Credential;
+  try {
+    credential = await readCredential(request.headers, bindings);
+  } catch (error) {
+    // Which other addresses challenge is a question to the database, which junk never reaches.
+    throw isPersonal && error instanceof Problem ? withMetadata(error, metadata) : error;
+  }
+  if (isPersonal && credential.kind === "none") throw withMetadata(unauthorized(), metadata);
+  const reach = { namespace: typed.namespace, collection: typed.collection };
+  const host = new URL(request.url).host;
+  const address = { ...reach, isPersonal, serverName: `${host}${pathname}` };
+  return visitOf(address, credential, bindings, admit(typed, credential, reach, metadata));
+}
+
+/** The gate's judge: lets the caller in or throws what they get instead. */
+function admit(typed: McpAddress, credential: Credential, reach: Reach, metadata: string): (gate: Gate) => void {
+  const isPersonal = typed.door === "me";
+  const isRoot = reach.namespace === undefined && !typed.isAbsent;
+  return (gate) => {
+    const challenges = isPersonal || (!isRoot && isChallenging(gate, reach));
+    try {
+      const principal = principalOf(credential, gate);
+      if (isRoot) return;
+      if (may(principal, "read", resourceOf(gate, reach)) && (!isPersonal || isAtHome(principal, reach))) return;
+      throw principal.kind === "operator" ? nothingHere() : unauthorized();
+    } catch (error) {
+      throw challenges && error instanceof Problem ? withMetadata(error, metadata) : error;
+    }
+  };
+}
+
+/** A personal address is for those who have rights of their own there. */
+function isAtHome(principal: Principal, reach: Reach): boolean {
+  return principal.kind === "operator" || (principal.kind === "token" && principal.namespace === reach.namespace);
+}
+
+/** `/r/{secret}/mcp`: what a dead link opened looks like what no link ever opened. @throws Problem `not_found` */
+async function openLink(request: Request, pathname: string, bindings: McpBindings): Promise<Visit> {
+  await checkSentToken(request, bindings);
+  const secret = pathname.split("/")[2] ?? "";
+  const key = requireSecret("SIGNING_KEY", bindings.signingKey);
+  const parsed = await parseSecret("skl", secret, key);
+  const link = parsed === undefined ? undefined : await findLink(bindings.db, parsed, Date.now());
+  if (parsed === undefined || link === undefined) throw nothingHere();
+  const credential: Credential = { kind: "link", ...parsed };
+  // The server's name goes into logs and caches of clients, where the secret has no business.
+  const serverName = `${new URL(request.url).host}/r/${parsed.id}/mcp`;
+  const reach = { namespace: link.namespace, collection: link.collection };
+  return visitOf({ ...reach, isPersonal: false, serverName }, credential, bindings, (gate) => {
+    if (!may(principalOf(credential, gate), "read", resourceOf(gate, reach))) throw nothingHere();
+  });
+}
+
+/** A link needs no token; but a bad one is refused everywhere, never silently dropped. */
+async function checkSentToken(request: Request, bindings: McpBindings): Promise<void> {
+  const credential = await readCredential(request.headers, bindings);
+  if (credential.kind !== "token") return;
+  const nowhere = { namespace: undefined, collection: undefined };
+  const catalog = new Catalog(bindings.db, viewerOf(credential, Date.now()), nowhere, (gate) => {
+    principalOf(credential, gate);
+  });
+  await catalog.gate();
+}
+
+function visitOf(address: Address, credential: Credential, bindings: McpBindings, judge: (gate: Gate) => void): Visit {
+  const now = Date.now();
+  const { db, blobs } = bindings;
+  const noteUse = (gate: Gate) => {
+    const written = useOf(db, gate.token, now);
+    if (written !== undefined) bindings.waitUntil(written);
+  };
+  const catalog = new Catalog(db, viewerOf(credential, now), address, (gate) => {
+    noteUse(gate);
+    judge(gate);
+  });
+  return {
+    address,
+    catalog,
+    blobs,
+    inserts: new Inserts(),
+    isModern: false,
+    isBatched: false,
+    isAnonymous: credential.kind === "none",
+  };
+}
+
+function unauthorized() {
+  return problem("unauthorized", "This address needs a token of its namespace");
+}
+
+function nothingHere() {
+  return problem("not_found", "There is nothing at this address");
+}
+
+/** RFC 9728, section 5.1: where a client learns how to get a token for this address. */
+function withMetadata(refusal: Problem, metadata: string): Problem {
+  const error = { unauthorized: "", invalid_token: 'error="invalid_token", ' }[refusal.code as string];
+  if (error === undefined) return refusal;
+  const challenge = `Bearer ${error}resource_metadata="${metadata}", scope="skills:read"`;
+  return problem(refusal.code, refusal.message, { headers: { "www-authenticate": challenge } });
+}

@@ -1,0 +1,88 @@
+import type { Namespace } from "../domain/names.ts";
+import { formatPrincipal, tokenIdOf } from "../domain/principal.ts";
+import type { Principal } from "../domain/principal.ts";
+import { problem } from "../domain/problem.ts";
+
+/**
+ * Who makes a change, and the two statements that belong into the batch of every change: the guard that asks again
+ * whether they still may, and the line in the audit log.
+ */
+export interface Actor {
+  principal: Principal;
+  namespace: Namespace;
+  /** Milliseconds since 1970: when the request came. */
+  now: number;
+  from: Origin;
+}
+
+/** Where a request came from, as the audit log keeps it. */
+export interface Origin {
+  /** The client's IP address; "" where the platform names none. */
+  address: string;
+  /** The User-Agent, cut. */
+  agent: string;
+}
+
+/**
+ * Rights are checked when a request begins; reading its body may take minutes. So the batch of the change asks again:
+ * a token that was revoked or ran out meanwhile, or a namespace that was deleted, changes nothing.
+ */
+export function refuseLostRights(db: D1Database, actor: Actor): D1PreparedStatement[] {
+  const token = tokenIdOf(actor.principal);
+  return [
+    db.prepare(refuseGone).bind(actor.namespace),
+    ...(token === undefined ? [] : [db.prepare(refuseDeadToken).bind(token, actor.now)]),
+  ];
+}
+
+const refuseGone = `
+INSERT INTO guards (namespace_gone) SELECT 1 WHERE NOT EXISTS (
+  SELECT 1 FROM namespaces WHERE name = ?1 AND deleted_at IS NULL)`;
+
+const refuseDeadToken = `
+INSERT INTO guards (token_dead) SELECT 1 WHERE NOT EXISTS (
+  SELECT 1 FROM tokens WHERE id = ?1 AND revoked_at IS NULL AND expires_at > ?2)`;
+
+/** The Problem behind a batch that one of these guards refused; undefined when it failed for another reason. */
+export function lostRights(error: unknown) {
+  const message = String(error);
+  if (message.includes("token_dead")) {
+    return problem("invalid_token", "The token was revoked or ran out while the request was under way");
+  }
+  if (message.includes("namespace_gone")) return problem("not_found", "There is nothing at this address");
+  return undefined;
+}
+
+export interface AuditEvent {
+  /** e.g. "publish", "revoke-token": a verb of the API. */
+  action: string;
+  /** e.g. "skills/billing/refunds@1.2.0", "tokens/0123456789abcdef". */
+  target: string;
+  /** SQL for a JSON value or NULL, evaluated before the change; ?1 is the namespace, ?9 and on are `parameters`. */
+  beforeSql?: string;
+  parameters?: readonly (string | number | null)[];
+  /** Never a secret. */
+  after?: unknown;
+}
+
+/** Goes before the statements of the change in its batch, so that `beforeSql` sees what they will replace. */
+export function record(db: D1Database, actor: Actor, event: AuditEvent): D1PreparedStatement {
+  const { principal, namespace, now, from } = actor;
+  const after = event.after === undefined ? null : JSON.stringify(event.after);
+  return db
+    .prepare(
+      `INSERT INTO audit (namespace, at, principal, action, target, address, agent, after, before)
+       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (${event.beforeSql ?? "NULL"})`,
+    )
+    .bind(
+      namespace,
+      now,
+      formatPrincipal(principal),
+      event.action,
+      event.target,
+      from.address,
+      from.agent,
+      after,
+      ...(event.parameters ?? []),
+    );
+}
