@@ -66,6 +66,8 @@ export const maxPageEntries = 100;
 export const maxPageBytes = 1 * MiB;
 /** The conformance suite stops at 50 pages, the official client throws past 64. */
 export const maxMcpPages = 50;
+/** Claude Code and others take this many skills of one server; a longer curated list would be cut unseen. */
+export const maxPickedSkills = 100;
 /** Prompts become slash commands in a menu; more than this no person scrolls. */
 export const maxPrompts = 100;
 export const maxCursorBytes = 1024;
@@ -131,3 +133,34 @@ export const maxRememberedBlobBytes = 64 * KiB;
 export const rememberedBlobsBytes = 4 * MiB;
 /** Pages of skills/list, at most `maxPageBytes` each. */
 export const rememberedPagesBytes = 8 * MiB;
+
+// Rates, counted in windows of a minute by token, else by address. The first four are defaults of Worker vars.
+export const rateWindowMs = 60_000;
+/** A fleet of a hundred agents behind one address may each ask once a second. */
+export const defaultReadsPerWindow = 6_000;
+/** A search is the dearest read; an agent begins a task with one or two. */
+export const defaultSearchesPerWindow = 600;
+/** A publish may take seconds of CPU; a CI job that publishes a folder asks once. */
+export const defaultWritesPerWindow = 120;
+/** A person mistypes a few times; whoever guesses needs millions. */
+export const defaultFailedCredentialsPerWindow = 20;
+/** An isolate remembers so many keys of each kind, a few MB together; past them it forgets the oldest. */
+export const maxRateKeys = 10_000;
+/** Of a limit: what an isolate lets pass before it asks the binding that counts for all isolates near it. */
+export const unshieldedShare = 0.1;
+
+// Quotas of a namespace: defaults of Worker vars, which a PUT of its quotas replaces.
+/** As many as an MCP list shows: `maxMcpPages` of `maxPageEntries`. */
+export const defaultQuotaSkills = 5_000;
+/** Three hundred of the largest skills there can be; R2 keeps it for a few cents a month. */
+export const defaultQuotaBytes = 5 * 1024 * MiB;
+/** A first import of thousands of skills is done in days; no CI that works comes near it. */
+export const defaultQuotaPublishesADay = 2_000;
+
+// What browsers and mail readers are told.
+/** A year, as lists of sites that are https only ask for. */
+export const hstsSeconds = 31_536_000;
+/** RFC 9116 advises less than a year; each answer names a date so far ahead, so that it never runs out. */
+export const securityTxtLifetimeMs = 183 * 86_400_000;
+/** It says the same for a whole day. */
+export const securityTxtMaxAgeSeconds = 3_600;

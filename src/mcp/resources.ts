@@ -1,23 +1,21 @@
 import { decodeLossless } from "../domain/media-type.ts";
-import { maxPageEntries, maxWholeReadBytes, pinnedReadTtlMs } from "../domain/limits.ts";
+import { maxWholeReadBytes, pinnedReadTtlMs } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
-import { movingUri, parseSkillUri, skillScheme } from "../domain/uri.ts";
+import { parseSkillUri, skillScheme } from "../domain/uri.ts";
 import type { SkillUri } from "../domain/uri.ts";
 import type { FileRow, ReadableFileRow } from "../storage/catalog.ts";
 import { isTextStream, toBase64 } from "./file-stream.ts";
-import { listPage } from "./skills.ts";
-import { freshness } from "./visit.ts";
+import { listListed } from "./lists.ts";
+import { freshness, uriOf } from "./visit.ts";
 import type { Visit } from "./visit.ts";
 
 /** The ordinary resources: what hosts without the Skills extension see of the same catalogue. */
 
 /** `resources/list`: the SKILL.md of each listed skill. Other files are found through it, not listed. */
 export async function listResources(visit: Visit, cursor: string | undefined) {
-  const { items, nextCursor } = await listPage(visit, "resources", cursor, (namespace, after) =>
-    visit.catalog.listSkills(namespace, after, maxPageEntries),
-  );
+  const { items, nextCursor } = await listListed(visit, "resources", cursor);
   const resources = items.map((row) => ({
-    uri: movingUri(row.namespace, row.path),
+    uri: uriOf(row),
     name: row.name,
     description: row.description,
     mimeType: "text/markdown",
@@ -29,7 +27,8 @@ export async function listResources(visit: Visit, cursor: string | undefined) {
 
 /** `resources/templates/list`: `{+path}`, since `{path}` would not match a file in a folder. */
 export function listTemplates(visit: Visit) {
-  const { namespace } = visit.address;
+  // A collection holds skills of any namespace.
+  const namespace = visit.address.collection === undefined ? visit.address.namespace : undefined;
   const template = {
     uriTemplate: namespace === undefined ? `${skillScheme}{+path}` : `${skillScheme}${namespace}/{+path}`,
     name: "skill-file",

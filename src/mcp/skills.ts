@@ -1,10 +1,8 @@
-import { formatCursor, isLastMcpPage, parseCursor } from "../domain/cursor.ts";
-import { maxPageEntries } from "../domain/limits.ts";
-import type { Namespace } from "../domain/names.ts";
+import { parseCursor } from "../domain/cursor.ts";
 import { problem } from "../domain/problem.ts";
 import { encodeSegment, parseSkillUri } from "../domain/uri.ts";
-import type { Page } from "../storage/catalog.ts";
-import { freshness, listedNamespace, listName } from "./visit.ts";
+import { listEntries } from "./lists.ts";
+import { freshness, listName } from "./visit.ts";
 import type { Visit } from "./visit.ts";
 
 /**
@@ -12,11 +10,9 @@ import type { Visit } from "./visit.ts";
  * built and checked by the official SDK at publish and are served as stored: their JSON is never parsed here.
  */
 
-/** `skills/list`: pages of entries in path order; the root address shows one page of unique names. */
+/** `skills/list`: pages of entries; a pinned skill of a collection under its pinned address. */
 export async function listSkills(visit: Visit, cursor: string | undefined) {
-  const { items, nextCursor } = await listPage(visit, "skills", cursor, (namespace, after) =>
-    visit.catalog.listEntries(namespace, after, maxPageEntries),
-  );
+  const { items, nextCursor } = await listEntries(visit, cursor);
   const skills = visit.inserts.add(`[${items.map((row) => row.entry).join()}]`);
   return { skills, ...nextCursor, ...freshness(visit) };
 }
@@ -52,28 +48,4 @@ export async function readDirectory(visit: Visit, uri: string, cursor: string | 
 function depthBelowSkill(uri: NonNullable<ReturnType<typeof parseSkillUri>>, path: string): number {
   if (uri.kind === "pinned") return uri.file === "" ? 0 : uri.file.split("/").length;
   return uri.segments.length - path.split("/").length;
-}
-
-/**
- * One page of a list in path order. The last page that clients read carries no cursor although more may exist:
- * a partial list is legal, an error in the client is not.
- */
-export async function listPage<Row extends { path: string; name: string }>(
-  visit: Visit,
-  list: string,
-  cursor: string | undefined,
-  read: (namespace: Namespace, after: string) => Promise<Page<Row>>,
-): Promise<{ items: Row[]; nextCursor: { nextCursor?: string } }> {
-  const name = listName(visit.address, list);
-  const position = cursor === undefined ? { page: 0, key: "" } : parseCursor(name, cursor);
-  const page = await read(listedNamespace(visit.address), position.key);
-  if (visit.address.namespace === undefined) return { items: withUniqueNames(page.items), nextCursor: {} };
-  if (!page.hasMore || isLastMcpPage(position.page)) return { items: page.items, nextCursor: {} };
-  const next = formatCursor(name, { page: position.page + 1, key: page.items.at(-1)!.path });
-  return { items: page.items, nextCursor: { nextCursor: next } };
-}
-
-function withUniqueNames<Row extends { name: string }>(rows: readonly Row[]): Row[] {
-  const seen = new Set<string>();
-  return rows.filter((row) => !seen.has(row.name) && seen.add(row.name));
 }

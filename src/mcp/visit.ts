@@ -1,12 +1,14 @@
 import { movingTtlMs, privateTtlMs } from "../domain/limits.ts";
-import type { Namespace } from "../domain/names.ts";
+import type { Namespace, SkillPath } from "../domain/names.ts";
+import { movingUri, pinnedUri } from "../domain/uri.ts";
+import type { Version } from "../domain/version.ts";
 import type { Blobs } from "../storage/blobs.ts";
-import type { Catalog } from "../storage/catalog.ts";
+import type { Catalog, Picks } from "../storage/catalog.ts";
 import type { Reach } from "../storage/viewer.ts";
 import type { Inserts } from "./inserts.ts";
 
-/** The namespace whose skills the root address lists, until collections exist. */
-export const featuredNamespace = "registry" as Namespace;
+/** The collection that `/mcp` lists, made by the seed and changed like any other. */
+const featured = { namespace: "registry" as Namespace, collection: "featured" };
 
 /** An MCP address: the whole registry, one namespace, or one collection of it. */
 export interface Address extends Reach {
@@ -44,12 +46,19 @@ export function freshness(visit: Visit, ttlMs: number = movingTtlMs): Freshness 
     : { ttlMs: Math.min(ttlMs, privateTtlMs), cacheScope: "private" };
 }
 
-/** The namespace that lists at this address show. */
-export function listedNamespace(address: Address): Namespace {
-  return address.namespace ?? featuredNamespace;
+/** What lists at this address show: a namespace in path order, or what somebody picked. */
+export function listedAt({ namespace, collection, isPersonal }: Address): { namespace: Namespace } | { picks: Picks } {
+  if (namespace === undefined) return { picks: { ...featured, ownFirst: isPersonal } };
+  return collection === undefined ? { namespace } : { picks: { namespace, collection, ownFirst: false } };
 }
 
 /** What a cursor of this list is bound to, so that it is refused at any other list or address. */
-export function listName(address: Address, list: string): string {
-  return `${list}:${address.namespace ?? ""}`;
+export function listName({ namespace, collection, isPersonal }: Address, list: string): string {
+  return `${list}:${isPersonal ? "me/" : ""}${namespace ?? ""}${collection === undefined ? "" : `/${collection}`}`;
+}
+
+/** The address under which a list shows a skill: pinned where somebody pinned it. */
+export function uriOf(skill: { namespace: Namespace; path: SkillPath; pinned: Version | null }): string {
+  const { namespace, path, pinned } = skill;
+  return pinned === null ? movingUri(namespace, path) : pinnedUri(namespace, path, pinned);
 }

@@ -2,7 +2,16 @@ import type { Digest } from "../domain/digest.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/policy.ts";
 import type { Version } from "../domain/version.ts";
-import { listedAnywhereSql, listedSql, readableSql, servedSql, sightSql, surveyedSql, viewerSql } from "./viewer.ts";
+import {
+  heldSql,
+  listedAnywhereSql,
+  listedSql,
+  readableSql,
+  servedSql,
+  sightSql,
+  surveyedSql,
+  viewerSql,
+} from "./viewer.ts";
 
 /**
  * The questions of the catalogue, each beside the row it returns. Parameters 1 to 4 are the viewer (viewer.ts); a
@@ -14,7 +23,9 @@ export type Parameter = string | number | null;
 const current = `skills s
   CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = s.current`;
 
+/** `key`: where the list goes on behind it. */
 export interface EntryRow {
+  key: string;
   path: SkillPath;
   name: string;
   entry: string;
@@ -35,7 +46,7 @@ page AS (
 sized AS (
   SELECT path, version, name, bytes, sum(bytes) OVER (ORDER BY path) AS total, count(*) OVER () AS found FROM page
 )
-SELECT z.path, z.name, z.found, r.entry FROM sized z
+SELECT z.path AS key, z.path, z.name, z.found, r.entry FROM sized z
 JOIN releases r ON r.namespace = ?5 AND r.path = z.path AND r.version = z.version
 WHERE z.total <= ?8 OR z.total = z.bytes
 ORDER BY z.path LIMIT ?9`;
@@ -203,6 +214,8 @@ export interface SearchRow {
   name: string;
   description: string;
   score: number;
+  /** The version to which the collection of the address pins the skill. */
+  pinned: Version | null;
 }
 
 /**
@@ -214,6 +227,8 @@ export const search = `
 WITH ${viewerSql},
 scored AS (
   SELECT s.namespace, s.path, s.current,
+    (SELECT i.version FROM collection_items i WHERE i.namespace = ?2 AND i.collection = ?3
+       AND i.skill_namespace = s.namespace AND i.skill_path = s.path) AS pinned,
     (SELECT sum(CASE
         WHEN instr(' ' || replace(replace(s.path, '-', ' '), '/', ' '), ' ' || value) THEN 1.0
         WHEN instr(s.search_text, ' ' || value) THEN 0.6
@@ -221,11 +236,12 @@ scored AS (
      FROM json_each(?6)) AS score
   FROM viewer v CROSS JOIN skills s CROSS JOIN namespaces n ON n.name = s.namespace
   WHERE (?5 IS NULL OR s.namespace = ?5) AND s.current IS NOT NULL AND ${listedAnywhereSql}
-    AND ${servedSql("NULL")}
+    AND ${heldSql}
 ),
 best AS (
   SELECT * FROM scored WHERE score >= ?8 ORDER BY score DESC, namespace, path LIMIT ?7
 )
-SELECT b.namespace, b.path, r.name, r.description, round(b.score, 4) AS score FROM best b
-JOIN releases r ON r.namespace = b.namespace AND r.path = b.path AND r.version = b.current
+SELECT b.namespace, b.path, r.name, r.description, round(b.score, 4) AS score, b.pinned FROM best b
+JOIN releases r ON r.namespace = b.namespace AND r.path = b.path AND r.version = coalesce(b.pinned, b.current)
+WHERE r.yanked_at IS NULL
 ORDER BY b.score DESC, b.namespace, b.path`;

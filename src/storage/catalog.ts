@@ -1,4 +1,4 @@
-import { maxPageBytes, minSearchScore, rememberedPagesBytes } from "../domain/limits.ts";
+import { maxPageBytes, maxPickedSkills, minSearchScore, rememberedPagesBytes } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
 import { candidates, skillMd } from "../domain/uri.ts";
@@ -6,6 +6,8 @@ import type { SkillUri } from "../domain/uri.ts";
 import type { Version } from "../domain/version.ts";
 import * as sql from "./catalog-sql.ts";
 import { memoPerBinding } from "./memo.ts";
+import { listPickedEntries, listPickedSkills } from "./picks-sql.ts";
+import type { PickedRow } from "./picks-sql.ts";
 import { gateStatement, readGate, viewerParameters } from "./viewer.ts";
 import type { Gate, Reach, Viewer } from "./viewer.ts";
 
@@ -61,6 +63,19 @@ export class Catalog {
   async listSkills(namespace: Namespace, after: string, limit: number): Promise<Page<sql.SkillRow>> {
     const rows = await this.#ask<sql.SkillRow>(sql.listSkills, namespace, after, limit + 1);
     return { items: rows.slice(0, limit), hasMore: rows.length > limit };
+  }
+
+  /** What somebody picked, as entries; pages as above, with positions as keys. */
+  async listPickedEntries(picks: Picks, after: number, limit: number): Promise<Page<sql.EntryRow>> {
+    const range = [after, limit + 1, maxPageBytes, maxPickedSkills];
+    const rows = await this.#ask<sql.EntryRow & { found: number }>(listPickedEntries, ...parametersOf(picks), ...range);
+    return { items: rows, hasMore: rows.length > 0 && rows[0]!.found > rows.length };
+  }
+
+  /** The same without entries. */
+  async listPickedSkills(picks: Picks, after: number, limit: number): Promise<PickedRow[]> {
+    const range = [after, limit + 1, maxPageBytes, maxPickedSkills];
+    return this.#ask<PickedRow>(listPickedSkills, ...parametersOf(picks), ...range);
   }
 
   /** For those who see all of the namespace every skill, also without a current release; for others what lists show. */
@@ -169,6 +184,17 @@ export class Catalog {
   }
 }
 
+/** A collection, and whether the skills of the caller's own namespace come before it. */
+export interface Picks {
+  namespace: Namespace;
+  collection: string;
+  ownFirst: boolean;
+}
+
+function parametersOf({ namespace, collection, ownFirst }: Picks): sql.Parameter[] {
+  return [namespace, collection, ownFirst ? 1 : 0];
+}
+
 export interface Page<Item> {
   items: Item[];
   hasMore: boolean;
@@ -185,6 +211,7 @@ export type {
   SkillRow,
   SkillStateRow,
 } from "./catalog-sql.ts";
+export type { PickedRow } from "./picks-sql.ts";
 
 /** What a page takes in memory, at two bytes a character. */
 function sizeOf(rows: readonly sql.EntryRow[]): number {

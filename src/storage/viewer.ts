@@ -75,7 +75,7 @@ export function viewerParameters(viewer: Viewer, reach: Reach): [string, string 
 }
 
 /** `viewer`: one row. The namespace whose private skills the token opens, if it lives, and below which path. */
-export const viewerSql = `viewer (everything, namespace, below) AS (
+export const viewerSql = `viewer (everything, namespace, below) AS MATERIALIZED (
   SELECT ?1 ->> 'everything', t.namespace, t.below FROM (SELECT 1)
   LEFT JOIN tokens t ON t.id = ?1 ->> 'id' AND t.secret_hash = ?1 ->> 'hash' AND t.revoked_at IS NULL AND t.expires_at > ?4
 )`;
@@ -86,7 +86,7 @@ export const viewerSql = `viewer (everything, namespace, below) AS (
  * one row, would cost lists their key order.
  */
 export const sightSql = `${viewerSql},
-sight (level, below) AS (
+sight (level, below) AS MATERIALIZED (
   SELECT
     CASE
       WHEN n.name IS NULL THEN 0
@@ -97,7 +97,7 @@ sight (level, below) AS (
   FROM viewer v LEFT JOIN namespaces n ON n.name = ?5 AND n.deleted_at IS NULL
 )`;
 
-const isBelow = (below: string) => `substr(s.path || '/', 1, length(${below})) = ${below}`;
+export const isBelow = (below: string) => `substr(s.path || '/', 1, length(${below})) = ${below}`;
 
 /** True for a skill `s` of namespace ?5 that the viewer may read, whether or not a list shows it. */
 export const readableSql = `((SELECT level FROM sight) > (s.visibility = 'private')
@@ -115,15 +115,20 @@ export const listedAnywhereSql = `s.visibility <> 'unlisted' AND n.deleted_at IS
     OR (n.visibility = 'public' AND s.visibility <> 'private')
     OR (v.namespace = n.name AND ${isBelow("v.below")}))`;
 
+const reachedSql = (andVersion: string) => `(?3 IS NULL
+  OR EXISTS (SELECT 1 FROM collection_items i WHERE i.namespace = ?2 AND i.collection = ?3
+    AND i.skill_namespace = s.namespace AND i.skill_path = s.path ${andVersion})
+  OR (s.namespace = ?2 AND s.visibility <> 'unlisted'
+    AND (SELECT is_all FROM collections WHERE namespace = ?2 AND name = ?3)))`;
+
 /**
  * True for a skill `s` that the address serves. A collection serves what it holds: a skill that it pins under that
  * version only (`asked`, NULL for the moving address), any other under every address.
  */
-export const servedSql = (asked: string) => `(?3 IS NULL
-  OR EXISTS (SELECT 1 FROM collection_items i WHERE i.namespace = ?2 AND i.collection = ?3
-    AND i.skill_namespace = s.namespace AND i.skill_path = s.path AND (i.version IS NULL OR i.version = ${asked}))
-  OR (s.namespace = ?2 AND s.visibility <> 'unlisted'
-    AND (SELECT is_all FROM collections WHERE namespace = ?2 AND name = ?3)))`;
+export const servedSql = (asked: string) => reachedSql(`AND (i.version IS NULL OR i.version = ${asked})`);
+
+/** True for a skill `s` that the address serves under any version. */
+export const heldSql = reachedSql("");
 
 const gateSql = `
 WITH ${viewerSql}

@@ -1,3 +1,4 @@
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
@@ -83,7 +84,7 @@ const races: Race[] = [
 ];
 
 async function send(namespace: Namespace, change: Change, bindings: Env = env): Promise<number> {
-  return (await read(await app.fetch(change(namespace, operator), bindings))).status;
+  return (await read(await app.fetch(change(namespace, operator), bindings, createExecutionContext()))).status;
 }
 
 /** Every release that any order of the changes can bring about. */
@@ -216,12 +217,16 @@ describe("a token revoked during an upload", () => {
           if (made++ === moment) await revoke(namespace);
         },
       });
-      const { status } = await read(await app.fetch(publishNext(namespace, token), injector.env));
+      const { status } = await read(
+        await app.fetch(publishNext(namespace, token), injector.env, createExecutionContext()),
+      );
       if (made <= moment) return;
       const after = await look({ namespace, releases });
       expect(status).toBe(401);
       expect(after).toBe(before);
-      expect((await read(await app.fetch(publishNext(namespace, token), env))).status).toBe(401);
+      expect((await read(await app.fetch(publishNext(namespace, token), env, createExecutionContext()))).status).toBe(
+        401,
+      );
     }
   });
 

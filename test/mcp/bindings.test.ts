@@ -5,6 +5,13 @@ import { serveMcp } from "../../src/mcp/endpoint.ts";
 import { Blobs } from "../../src/storage/blobs.ts";
 import { newNamespace, newToken, operator, seedSkill } from "../harness.ts";
 
+const plainBindings = {
+  adminToken: operator,
+  signingKey: env.SIGNING_KEY,
+  origin: "http://localhost",
+  waitUntil: () => {},
+};
+
 /** Counts every call that leaves the isolate: D1 round trips (a batch is one) and R2 operations. */
 function counted() {
   const calls = { d1: 0, r2: 0 };
@@ -56,7 +63,7 @@ function counted() {
       };
     },
   });
-  return { calls, bindings: { db, blobs: new Blobs(bucket), adminToken: operator } };
+  return { calls, bindings: { ...plainBindings, db, blobs: new Blobs(bucket) } };
 }
 
 async function cost(
@@ -82,7 +89,7 @@ async function cost(
     params: isModern ? { ...params, _meta: meta } : params,
   });
   const request = new Request(`http://localhost/mcp/${address}`, { method: "POST", headers, body });
-  const response = await serveMcp(request, address, bindings);
+  const response = await serveMcp(request, bindings);
   return { ...calls, status: response.status, text: await response.text() };
 }
 
@@ -109,7 +116,7 @@ describe("a store that fails", () => {
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "resources/read", params });
     const broken = new Blobs({ get: () => Promise.reject(new Error("secret cause")) } as unknown as R2Bucket);
     const request = new Request(`http://localhost/mcp/${open}`, { method: "POST", headers, body });
-    const response = await serveMcp(request, open, { db: env.DB, blobs: broken, adminToken: operator });
+    const response = await serveMcp(request, { ...plainBindings, db: env.DB, blobs: broken });
     const answer = (await response.json()) as { error: { code: number; message: string } };
     expect([response.status, answer.error.code, answer.error.message]).toEqual([200, -32603, "Internal error"]);
   });

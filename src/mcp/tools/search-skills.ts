@@ -2,7 +2,7 @@ import * as z from "zod";
 
 import { defaultSearchResults, maxQueryLength, maxSearchResults } from "../../domain/limits.ts";
 import { queryTerms } from "../../domain/query.ts";
-import { movingUri } from "../../domain/uri.ts";
+import { uriOf } from "../visit.ts";
 import type { Visit } from "../visit.ts";
 import type { Tool } from "./tool.ts";
 
@@ -35,7 +35,7 @@ export const searchSkills: Tool = {
     const terms = queryTerms(query);
     const rows = terms.length === 0 ? [] : await visit.catalog.search(terms, limit);
     const cards = rows.map((row) => ({
-      uri: movingUri(row.namespace, row.path),
+      uri: uriOf(row),
       name: row.name,
       description: row.description,
       namespace: row.namespace,

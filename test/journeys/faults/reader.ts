@@ -1,3 +1,4 @@
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 
 import { app } from "../../../src/app.ts";
@@ -37,7 +38,7 @@ async function ask(namespace: Namespace, method: string, params: Record<string, 
     },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
   });
-  return (await app.fetch(request, env)).json();
+  return (await app.fetch(request, env, createExecutionContext())).json();
 }
 
 export async function look({ namespace, releases }: World): Promise<string> {
@@ -90,7 +91,7 @@ async function revisionOf(namespace: Namespace): Promise<unknown> {
   const request = new Request(`${origin}/api/v1/namespaces/${namespace}`, {
     headers: { authorization: `Bearer ${operator}` },
   });
-  return ((await (await app.fetch(request, env)).json()) as { revision: number }).revision;
+  return ((await (await app.fetch(request, env, createExecutionContext())).json()) as { revision: number }).revision;
 }
 
 async function getAndRead(namespace: Namespace, uri: string): Promise<Entry | undefined> {

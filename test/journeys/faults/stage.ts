@@ -1,3 +1,4 @@
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 
 import { app } from "../../../src/app.ts";
@@ -66,7 +67,9 @@ export class Stage {
     const start = await take(namespace);
     const first = await releasesOf(namespace);
     const injector = new Injector(env, new Map());
-    const answer = await read(await app.fetch(scenario.request(namespace, token), injector.env));
+    const answer = await read(
+      await app.fetch(scenario.request(namespace, token), injector.env, createExecutionContext()),
+    );
     must(answer.status === scenario.status, `healthy: ${answer.status} ${JSON.stringify(answer.body)}`);
     const releases = [...first];
     for (const release of await releasesOf(namespace)) {
@@ -125,7 +128,7 @@ export class Stage {
     const reader =
       run.hasFreeReader === true ? new FreeReader(this.#namespace, listIn(state), listIn(this.#after)) : undefined;
     const request = this.scenario.request(this.#namespace, this.#token);
-    const answered = Promise.resolve(app.fetch(request, injector.env)).then(read);
+    const answered = Promise.resolve(app.fetch(request, injector.env, createExecutionContext())).then(read);
     const answer = await Promise.race([answered, injector.crash.then(() => undefined)]);
     isAnswered = true;
     await injector.end();
@@ -182,7 +185,7 @@ export class Stage {
   }
 
   async #send(): Promise<Answer> {
-    return read(await app.fetch(this.scenario.request(this.#namespace, this.#token), env));
+    return read(await app.fetch(this.scenario.request(this.#namespace, this.#token), env, createExecutionContext()));
   }
 }
 
