@@ -8,11 +8,13 @@ import { problemDetails } from "./api/problems.ts";
 import { publishApi } from "./api/publish.ts";
 import { skillsApi } from "./api/skills.ts";
 import { checkHost, checkOrigin, publicOrigin, secureHeaders } from "./boundary.ts";
+import { isMcpPath } from "./domain/address.ts";
 import { Problem, problem } from "./domain/problem.ts";
 import type { AppEnv } from "./env.ts";
 import { logFailure } from "./log.ts";
 import { serveMcp } from "./mcp/endpoint.ts";
 import { problemResponse } from "./mcp/errors.ts";
+import { countRefusal, countRequest } from "./rates.ts";
 import { Blobs } from "./storage/blobs.ts";
 
 /** The order of middleware, and which door stands where. */
@@ -22,6 +24,7 @@ app.use(secureHeaders);
 app.use(checkHost);
 for (const path of ["/mcp/*", "/me/*", "/r/*"]) app.use(path, checkOrigin);
 app.use("/api/*", checkOrigin);
+app.use(countRequest);
 
 // Door 1: agents.
 const mcp = (context: Context<AppEnv>) =>
@@ -44,10 +47,10 @@ app.route("/api/v1", otherMethods);
 
 app.notFound(() => problemDetails(problem("not_found", "Nothing is served at this address")));
 
-app.onError((error, context) => {
-  const isMcp = /^\/(?:me\/)?mcp(?:\/|$)|^\/r\/[^/]*\/mcp$/.test(context.req.path);
+app.onError(async (error, context) => {
+  const isMcp = isMcpPath(context.req.path);
   if (!(error instanceof Problem)) logFailure(isMcp ? "mcp" : "api", error, { path: withoutSecrets(context.req.path) });
-  const refusal = error instanceof Problem ? error : problem("internal");
+  const refusal = error instanceof Problem ? await countRefusal(context, error) : problem("internal");
   return isMcp ? problemResponse(refusal) : problemDetails(refusal);
 });
 

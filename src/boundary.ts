@@ -12,7 +12,8 @@ const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"]);
 const allowedHeaders =
   "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, " +
   "idempotency-key";
-const exposedHeaders = "www-authenticate, mcp-session-id, mcp-protocol-version, location, retry-after";
+const exposedHeaders =
+  "www-authenticate, mcp-session-id, mcp-protocol-version, location, retry-after, ratelimit, ratelimit-policy";
 const preflightSeconds = 600;
 
 export const secureHeaders: MiddlewareHandler = async (context, next) => {

@@ -15,9 +15,30 @@ export interface Env {
   SIGNING_KEY?: string;
   /** Who may create namespaces: "operator" (also when empty), "tokens" or "anyone". */
   NAMESPACE_CREATORS?: string;
+  /** Limits a minute, whole numbers; empty or anything else: the defaults of domain/limits.ts. 0 lets nothing through. */
+  RATE_READS?: string;
+  RATE_SEARCHES?: string;
+  RATE_WRITES?: string;
+  RATE_FAILED_CREDENTIALS?: string;
+  /** They count the same for all isolates of a data centre; absent: each isolate counts alone. */
+  SHIELD_READS?: RateLimit;
+  SHIELD_SEARCHES?: RateLimit;
+  SHIELD_WRITES?: RateLimit;
+  SHIELD_FAILED_CREDENTIALS?: RateLimit;
+  /** Of each namespace that the operator has set no quotas for; read like the limits above. */
+  QUOTA_SKILLS?: string;
+  QUOTA_BYTES?: string;
+  QUOTA_PUBLISHES_A_DAY?: string;
+  /** Where to report a weakness: URIs separated by spaces; empty: `mailto:security@` and our host. */
+  SECURITY_CONTACT?: string;
 }
 
 /** The types of a Hono context in every door. */
 export interface AppEnv {
   Bindings: Env;
+}
+
+/** Where people reach the registry: as the operator says, else as this request did. */
+export function publicOriginOf(env: Env, requestUrl: string): string {
+  return new URL(env.PUBLIC_ORIGIN || requestUrl).origin;
 }

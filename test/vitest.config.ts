@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
 
+import { limitsForTests } from "./limits-for-tests.ts";
+
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** Tests inside workerd, with real D1 and R2; storage is fresh for every test file. */
@@ -16,6 +18,8 @@ export default defineConfig(async () => ({
           TEST_MIGRATIONS: await readD1Migrations(here("../migrations")),
           ADMIN_TOKEN: "operator-token-for-tests-0123456789abcdef",
           SIGNING_KEY: "signing-key-for-tests-0123456789abcdef",
+          // Tests ask more in a minute than anybody may; those of the limits set their own.
+          ...limitsForTests,
           // How much of each campaign runs, and from which seed: test/campaigns/scale.ts.
           CAMPAIGN: process.env["CAMPAIGN"] ?? "",
           CAMPAIGN_SEED: process.env["CAMPAIGN_SEED"] ?? "",

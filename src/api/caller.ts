@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 
-import { principalOf, readCredential, resourceOf, viewerOf } from "../auth/credential.ts";
+import { askerOf } from "../auth/asker.ts";
+import { principalOf, resourceOf, viewerOf } from "../auth/credential.ts";
 import type { Credential } from "../auth/credential.ts";
 import { maxUserAgentLength } from "../domain/limits.ts";
 import { isNamespace } from "../domain/names.ts";
@@ -108,9 +109,9 @@ function namespaceOf(context: ApiContext): Namespace | undefined {
   return isNamespace(name) ? name : undefined;
 }
 
-function credentialOf(context: ApiContext): Promise<Credential> {
+async function credentialOf(context: ApiContext): Promise<Credential> {
   const { ADMIN_TOKEN: adminToken, SIGNING_KEY: signingKey } = context.env;
-  return readCredential(context.req.raw.headers, { adminToken, signingKey });
+  return (await askerOf(context.req.raw, { adminToken, signingKey })).credential();
 }
 
 function forbidden(context: ApiContext, action: Action) {

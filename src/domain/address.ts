@@ -23,6 +23,10 @@ export function isCollectionName(text: string): boolean {
   return text.length <= maxCollectionNameLength && collectionName.test(text);
 }
 
+export function isMcpPath(path: string): boolean {
+  return /^\/(?:me\/)?mcp(?:\/|$)|^\/r\/[^/]*\/mcp$/.test(path);
+}
+
 /** Undefined for a path that is no MCP address. The path is compared as typed: no other spelling is decoded. */
 export function parseMcpAddress(path: string): McpAddress | undefined {
   const match = /^\/(me\/)?mcp(?:\/(.*))?$/.exec(path);

@@ -1,6 +1,6 @@
-import { principalOf, readCredential, requireSecret, resourceOf, isChallenging, viewerOf } from "../auth/credential.ts";
-import type { Credential, Secrets } from "../auth/credential.ts";
-import { parseSecret } from "../auth/tokens.ts";
+import type { Asker, AskerSettings } from "../auth/asker.ts";
+import { principalOf, requireSecret, resourceOf, isChallenging, viewerOf } from "../auth/credential.ts";
+import type { Credential } from "../auth/credential.ts";
 import { parseMcpAddress } from "../domain/address.ts";
 import type { McpAddress } from "../domain/address.ts";
 import { may } from "../domain/policy.ts";
@@ -18,7 +18,7 @@ import type { Address, Visit } from "./visit.ts";
  * Who is let in to an MCP address. Public addresses never ask for a token; `/me/mcp…`, and what is private or not
  * there, always do, both alike (RFC 9728, protocol.md 5). A registry token of another namespace counts as none.
  */
-export interface McpBindings extends Secrets {
+export interface McpBindings extends AskerSettings {
   db: D1Database;
   blobs: Blobs;
   /** Where people reach the registry, e.g. "https://skills.example.com". */
@@ -28,15 +28,15 @@ export interface McpBindings extends Secrets {
 }
 
 /** @throws Problem before anything of the request but its address and credential was looked at */
-export async function openVisit(request: Request, bindings: McpBindings): Promise<Visit> {
+export async function openVisit(request: Request, asker: Asker, bindings: McpBindings): Promise<Visit> {
   const { pathname } = new URL(request.url);
-  if (pathname.startsWith("/r/")) return openLink(request, pathname, bindings);
+  if (pathname.startsWith("/r/")) return openLink(request, asker, bindings);
   const typed = parseMcpAddress(pathname)!;
   const metadata = `${bindings.origin}/.well-known/oauth-protected-resource${pathname}`;
   const isPersonal = typed.door === "me";
   let credential: Credential;
   try {
-    credential = await readCredential(request.headers, bindings);
+    credential = asker.credential();
   } catch (error) {
     // Which other addresses challenge is a question to the database, which junk never reaches.
     throw isPersonal && error instanceof Problem ? withMetadata(error, metadata) : error;
@@ -71,16 +71,14 @@ function isAtHome(principal: Principal, reach: Reach): boolean {
 }
 
 /** `/r/{secret}/mcp`: what a dead link opened looks like what no link ever opened. @throws Problem `not_found` */
-async function openLink(request: Request, pathname: string, bindings: McpBindings): Promise<Visit> {
-  await checkSentToken(request, bindings);
-  const secret = pathname.split("/")[2] ?? "";
-  const key = requireSecret("SIGNING_KEY", bindings.signingKey);
-  const parsed = await parseSecret("skl", secret, key);
-  const link = parsed === undefined ? undefined : await findLink(bindings.db, parsed, Date.now());
-  if (parsed === undefined || link === undefined) throw nothingHere();
-  const credential: Credential = { kind: "link", ...parsed };
+async function openLink(request: Request, asker: Asker, bindings: McpBindings): Promise<Visit> {
+  await checkSentToken(asker.credential(), bindings);
+  requireSecret("SIGNING_KEY", bindings.signingKey);
+  const credential = asker.link;
+  const link = credential === undefined ? undefined : await findLink(bindings.db, credential, Date.now());
+  if (credential === undefined || link === undefined) throw nothingHere();
   // The server's name goes into logs and caches of clients, where the secret has no business.
-  const serverName = `${new URL(request.url).host}/r/${parsed.id}/mcp`;
+  const serverName = `${new URL(request.url).host}/r/${credential.id}/mcp`;
   const reach = { namespace: link.namespace, collection: link.collection };
   return visitOf({ ...reach, isPersonal: false, serverName }, credential, bindings, (gate) => {
     if (!may(principalOf(credential, gate), "read", resourceOf(gate, reach))) throw nothingHere();
@@ -88,8 +86,7 @@ async function openLink(request: Request, pathname: string, bindings: McpBinding
 }
 
 /** A link needs no token; but a bad one is refused everywhere, never silently dropped. */
-async function checkSentToken(request: Request, bindings: McpBindings): Promise<void> {
-  const credential = await readCredential(request.headers, bindings);
+async function checkSentToken(credential: Credential, bindings: McpBindings): Promise<void> {
   if (credential.kind !== "token") return;
   const nowhere = { namespace: undefined, collection: undefined };
   const catalog = new Catalog(bindings.db, viewerOf(credential, Date.now()), nowhere, (gate) => {

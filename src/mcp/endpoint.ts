@@ -6,6 +6,8 @@ import {
 } from "@modelcontextprotocol/server";
 import type { InboundClassificationOutcome } from "@modelcontextprotocol/server";
 
+import { askerOf } from "../auth/asker.ts";
+import type { Asker } from "../auth/asker.ts";
 import { maxBatchRequests, maxMcpRequestBytes } from "../domain/limits.ts";
 import { Problem, problem } from "../domain/problem.ts";
 import { readBounded } from "../publish/bounded-body.ts";
@@ -15,6 +17,7 @@ import { errorResponse, problemResponse, withoutNullId } from "./errors.ts";
 import { writeInstructions } from "./instructions.ts";
 import { answerPlain, findPlain } from "./plain.ts";
 import { buildServer } from "./server.ts";
+import { chargeMessage } from "./toll.ts";
 import type { Visit } from "./visit.ts";
 
 /**
@@ -26,30 +29,35 @@ import type { Visit } from "./visit.ts";
  * addresses thus answer every request alike.
  */
 export async function serveMcp(request: Request, bindings: McpBindings): Promise<Response> {
-  let visit: Visit;
+  const asker = await askerOf(request, bindings);
   try {
-    visit = await openVisit(request, bindings);
+    return await admitted(request, await openVisit(request, asker, bindings), asker);
   } catch (error) {
-    if (error instanceof Problem) return problemResponse(error);
-    throw error;
+    if (!(error instanceof Problem)) throw error;
+    return problemResponse(asker.meter === undefined ? error : await asker.meter.refusalOf(error));
   }
-  const answer = await respond(request, visit);
+}
+
+async function admitted(request: Request, visit: Visit, asker: Asker): Promise<Response> {
+  const answer = await respond(request, visit, asker);
   try {
     await visit.catalog.gate();
     return answer;
   } catch (error) {
-    if (!(error instanceof Problem)) throw error;
     await answer.body?.cancel();
-    return problemResponse(error);
+    throw error;
   }
 }
 
-async function respond(request: Request, visit: Visit): Promise<Response> {
+/** @throws Problem `rate_limited`, which comes before the gate: too many requests ask nothing of the database. */
+async function respond(request: Request, visit: Visit, { meter }: Asker): Promise<Response> {
   try {
     if (request.method !== "POST") throw problem("method_not_allowed", "Send POST", { headers: { allow: "POST" } });
-    return await dispatch(request, visit, await readMessage(request));
+    const message = await readMessage(request);
+    if (meter !== undefined) await chargeMessage(meter, message);
+    return await dispatch(request, visit, message);
   } catch (error) {
-    if (error instanceof Problem) return problemResponse(error);
+    if (error instanceof Problem && error.code !== "rate_limited") return problemResponse(error);
     throw error;
   }
 }

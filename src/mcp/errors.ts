@@ -11,6 +11,8 @@ const rpcCodes: Partial<Record<ProblemCode, number>> = {
   not_found: -32602,
   internal: -32603,
   not_configured: -32603,
+  // Nothing is wrong with the request; JSON-RPC leaves this range to servers.
+  rate_limited: -32000,
 };
 const invalidRequest = -32600;
 

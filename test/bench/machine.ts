@@ -7,6 +7,7 @@ import { gzipSync } from "node:zlib";
 import { readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 
+import { limitsForTests } from "../limits-for-tests.ts";
 import { programOf, run } from "../wire/command.ts";
 
 /**
@@ -77,7 +78,7 @@ export async function start(bundle: Bundle, stateDirectory: string): Promise<Mac
           modules: [{ type: "ESModule", path: join(root, "bench.mjs"), contents: bundle.code }],
           d1Databases: { DB: "bench" },
           r2Buckets: { BLOBS: "bench" },
-          bindings: { ADMIN_TOKEN: operator, SIGNING_KEY: operator },
+          bindings: { ADMIN_TOKEN: operator, SIGNING_KEY: operator, ...limitsForTests },
           unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
         },
       ],

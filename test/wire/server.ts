@@ -5,6 +5,7 @@ import type { TestProject } from "vitest/node";
 
 import { ApiClient } from "../../src/cli/client.ts";
 import { seed } from "../../src/cli/seed.ts";
+import { limitsForTests } from "../limits-for-tests.ts";
 import { generatedSkills } from "./generated-skills.ts";
 import type { HostOptions } from "./host.ts";
 import { largeSkill } from "./large-skill.ts";
@@ -34,7 +35,11 @@ const forms: readonly UploadForm[] = ["zip", "tar.gz", "form"];
 
 /** Called by vitest before all tests; it calls what is returned after them. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const vars = { ADMIN_TOKEN: operatorToken, SIGNING_KEY: "signing-key-for-tests-on-the-wire-0123456789" };
+  const vars = {
+    ADMIN_TOKEN: operatorToken,
+    SIGNING_KEY: "signing-key-for-tests-on-the-wire-0123456789",
+    ...limitsForTests,
+  };
   const { origin, stop } = await startHost({ vars });
   try {
     await publishAll(origin);
