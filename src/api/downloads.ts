@@ -21,11 +21,17 @@ export async function answerArchive(
 }
 
 /** Strangers' bytes on our origin: never sniffed, never run, always saved under their name. */
-async function download(digest: Digest, blobs: Blobs, file: { mediaType: string; name: string }): Promise<Response> {
+export async function download(
+  digest: Digest,
+  blobs: Blobs,
+  file: { mediaType: string; name: string },
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
   const { body, size } = await blobs.open(digest);
   const raw = Uint8Array.from(hexOf(digest).match(/../g)!, (pair) => Number.parseInt(pair, 16));
   return new Response(body, {
     headers: {
+      ...headers,
       "content-type": file.mediaType,
       "content-length": String(size),
       "content-disposition": `attachment; filename*=UTF-8''${encodeRfc5987(file.name)}`,

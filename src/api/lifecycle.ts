@@ -1,19 +1,26 @@
 import { Hono } from "hono";
 import * as z from "zod";
 
+import { maxPageEntries } from "../domain/limits.ts";
 import type { SkillPath } from "../domain/names.ts";
 import { isVersion, parseVersion } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
 import type { AppEnv } from "../env.ts";
 import { orNotFound } from "../storage/catalog.ts";
+import type { SkillStateRow } from "../storage/catalog.ts";
+import { Collections } from "../storage/collections.ts";
 import { Lifecycle } from "../storage/lifecycle.ts";
 import { requireCaller, requireSkill } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { readJson } from "./json.ts";
-import { formatRelease, formatSkillState } from "./shapes.ts";
+import { readFlag } from "./query.ts";
+import { formatHolder, formatRelease, formatSkillState } from "./shapes.ts";
 import { noSuchAddress, readSkillAddress } from "./skill-address.ts";
 
-/** Changes of what was published: visibility, current, yank and delete. Saying what is already so changes nothing. */
+/**
+ * Changes of what was published: visibility, current, yank and delete. Saying what is already so changes nothing.
+ * With `?dry_run=true` nothing changes either, and the answer names the collections that hold the skill.
+ */
 export const lifecycleApi = new Hono<AppEnv>();
 
 const skillChange = z
@@ -36,7 +43,8 @@ lifecycleApi.delete("/namespaces/:namespace/skills/:rest{.+}", async (context) =
   const { path, rest } = readSkillAddress(context);
   if (rest !== undefined) throw noSuchAddress();
   const caller = await requireCaller(context, "delete-skill");
-  orNotFound(await caller.catalog.findSkill(caller.namespace.name, path), path);
+  const skill = orNotFound(await caller.catalog.findSkill(caller.namespace.name, path), path);
+  if (isDryRun(context)) return context.json(await foretell(context, caller, skill));
   await lifecycleOf(context, caller).delete(path);
   return context.body(null, 204);
 });
@@ -54,6 +62,7 @@ async function changeSkill(context: ApiContext, caller: Caller, path: SkillPath)
       ? {}
       : { visibility: change.visibility }),
   };
+  if (isDryRun(context)) return context.json(await foretell(context, caller, { ...before, ...wanted }));
   if (Object.keys(wanted).length > 0) await lifecycleOf(context, caller).changeSkill(path, wanted);
   return context.json(formatSkillState(orNotFound(await caller.catalog.findSkill(namespace, path), path)));
 }
@@ -67,12 +76,27 @@ async function changeRelease(
   const namespace = caller.namespace.name;
   const find = async () => orNotFound(await caller.catalog.findRelease(namespace, path, version), path).release;
   const before = await find();
+  if (isDryRun(context)) {
+    const skill = orNotFound(await caller.catalog.findSkill(namespace, path), path);
+    return context.json(await foretell(context, caller, skill));
+  }
   if (yanked !== (before.yanked_at !== null)) {
     const lifecycle = lifecycleOf(context, caller);
     await (yanked ? lifecycle.yank(path, version) : lifecycle.unyank(path, version));
   }
   const skill = orNotFound(await caller.catalog.findSkill(namespace, path), path);
   return context.json({ ...formatRelease(namespace, await find()), current: skill.current });
+}
+
+function isDryRun(context: ApiContext): boolean {
+  return readFlag(context, "dry_run", false);
+}
+
+/** What a change would touch: the skill as it would be, and the collections that hold it and that the caller may read. */
+async function foretell(context: ApiContext, caller: Caller, skill: SkillStateRow) {
+  const collections = new Collections(context.env.DB, caller.viewer);
+  const holders = await collections.listHolders(skill.namespace, skill.path, maxPageEntries);
+  return { dry_run: true, ...formatSkillState(skill), collections: holders.map(formatHolder) };
 }
 
 function lifecycleOf(context: ApiContext, caller: Caller): Lifecycle {

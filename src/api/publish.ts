@@ -22,6 +22,7 @@ import type { ReceiptKey } from "../storage/receipts.ts";
 import { requireCaller, requireSkill } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { answerOf, locationOf } from "./publish-answer.ts";
+import { readFlag } from "./query.ts";
 
 /** `POST /namespaces/{namespace}/skills`: one skill, or a folder of skills. */
 export const publishApi = new Hono<AppEnv>();
@@ -171,11 +172,4 @@ function readPrune(text: string | undefined): "dry_run" | "true" | undefined {
   if (text === "dry_run" || text === "true") return text;
   if (text === undefined || text === "false") return undefined;
   throw problem("invalid_request", `prune must be dry_run, true or false, not "${text}"`);
-}
-
-function readFlag(context: ApiContext, name: string, otherwise: boolean): boolean {
-  const text = context.req.query(name);
-  if (text === undefined) return otherwise;
-  if (text === "true" || text === "false") return text === "true";
-  throw problem("invalid_request", `${name} must be true or false, not "${text}"`);
 }

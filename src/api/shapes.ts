@@ -1,6 +1,7 @@
 import type { Namespace } from "../domain/names.ts";
 import { movingUri, pinnedUri } from "../domain/uri.ts";
-import type { AnySkillRow, FileRow, ReleaseRow, SkillStateRow } from "../storage/catalog.ts";
+import type { AnySkillRow, FileRow, PickedRow, ReleaseRow, SkillStateRow } from "../storage/catalog.ts";
+import type { CollectionRow, EditionRow, Holder } from "../storage/collections.ts";
 
 /** Rows as the API shows them: snake_case, times in ISO 8601, sizes in bytes. */
 export function formatTime(milliseconds: number): string {
@@ -69,5 +70,55 @@ export function formatManifest(release: ReleaseRow, files: readonly FileRow[]) {
       media_type: row.media_type,
       executable: row.executable === 1,
     })),
+  };
+}
+
+export function formatCollection(row: CollectionRow) {
+  return {
+    namespace: row.namespace,
+    name: row.name,
+    title: row.title,
+    instructions: row.instructions,
+    visibility: row.visibility,
+    /** Every listed skill of the namespace, instead of a list. */
+    all: row.is_all === 1,
+    edition: row.edition,
+    address: `/mcp/${row.namespace}/${row.name}`,
+    created_at: formatTime(row.created_at),
+    updated_at: formatTime(row.updated_at),
+  };
+}
+
+/** A skill of a collection as agents see it there. */
+export function formatPicked(row: PickedRow) {
+  const isPinned = row.is_pinned === 1;
+  return {
+    namespace: row.namespace,
+    path: row.path,
+    name: row.name,
+    description: row.description,
+    version: row.version,
+    pinned: isPinned,
+    uri: isPinned ? pinnedUri(row.namespace, row.path, row.version) : movingUri(row.namespace, row.path),
+  };
+}
+
+export function formatEdition(row: EditionRow) {
+  return {
+    edition: row.edition,
+    made_at: formatTime(row.made_at),
+    made_by: row.made_by,
+    content: JSON.parse(row.content) as unknown,
+  };
+}
+
+/** A collection that holds a skill. `version` null: it follows current. */
+export function formatHolder(row: Holder) {
+  return {
+    namespace: row.namespace,
+    name: row.name,
+    title: row.title,
+    address: `/mcp/${row.namespace}/${row.name}`,
+    version: row.version,
   };
 }

@@ -32,6 +32,15 @@ export class ApiClient {
     throw new Error(`The namespace "${namespace.name}" was refused: ${response.status} ${await response.text()}`);
   }
 
+  /** A collection that exists already stays as it is. */
+  async createCollection(namespace: string, name: string, content: Record<string, unknown>): Promise<void> {
+    const path = `/api/v1/namespaces/${namespace}/collections/${name}`;
+    const body = { type: "application/json", bytes: JSON.stringify(content) };
+    const response = await this.#send("PUT", path, body, { "if-match": '"0"' });
+    if (response.ok || response.status === 409) return;
+    throw new Error(`The collection "${name}" was refused: ${response.status} ${await response.text()}`);
+  }
+
   /** Publishes one folder; its files go as a zip, so that executable bits survive. */
   async publishFolder(namespace: string, folder: string): Promise<PublishAnswer> {
     const files = await readFolder(folder);
@@ -53,10 +62,15 @@ export class ApiClient {
     };
   }
 
-  #send(method: string, path: string, body: { type: string; bytes: string | Uint8Array }): Promise<Response> {
+  #send(
+    method: string,
+    path: string,
+    body: { type: string; bytes: string | Uint8Array },
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
     return fetch(this.#origin + path, {
       method,
-      headers: { authorization: `Bearer ${this.#token}`, "content-type": body.type },
+      headers: { ...headers, authorization: `Bearer ${this.#token}`, "content-type": body.type },
       body: body.bytes as BodyInit,
     });
   }

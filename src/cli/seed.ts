@@ -5,10 +5,14 @@ import { ApiClient } from "./client.ts";
 import { projectRoot } from "./server.ts";
 
 /**
- * Publishes every folder below skills/ into the namespace `registry`, through the publisher API. Said again it
+ * Publishes every folder below skills/ into the namespace `registry`, through the publisher API, and makes the
+ * collection `registry/featured` of them, unless an operator has made it something else. Said again it
  * changes nothing. As a command: `ADMIN_TOKEN=… npm run seed -- https://skills.example.com`.
  */
 export const ownNamespace = { name: "registry", title: "The registry's own skills", visibility: "public" };
+
+/** What `/mcp` lists. */
+const featured = { title: "Featured skills", visibility: "public", skills: "all" };
 
 export async function seed(client: ApiClient, say: (line: string) => void): Promise<void> {
   await client.createNamespace(ownNamespace);
@@ -22,6 +26,7 @@ export async function seed(client: ApiClient, say: (line: string) => void): Prom
     }
     say(`[${index + 1}/${names.length}] ${ownNamespace.name}/${name} ${answer.version ?? ""} ${outcome}`);
   }
+  await client.createCollection(ownNamespace.name, "featured", featured);
 }
 
 if (import.meta.main) {

@@ -17,6 +17,11 @@ export function hexOf(digest: Digest): string {
   return digest.slice("sha256:".length);
 }
 
+/** Undefined for what is not 64 lowercase hex digits: a digest has one spelling. */
+export function digestOfHex(hex: string): Digest | undefined {
+  return /^[0-9a-f]{64}$/.test(hex) ? (`sha256:${hex}` as Digest) : undefined;
+}
+
 export function toHex(bytes: Uint8Array): string {
   let hex = "";
   for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");

@@ -62,11 +62,12 @@ export interface SkillRow {
   file_count: number;
   total_bytes: number;
   published_at: number;
+  tar_digest: Digest;
 }
 
 const skillColumns = `
   s.namespace, s.path, s.visibility, r.version, r.name, r.description, r.skill_md_bytes, r.file_count, r.total_bytes,
-  r.published_at`;
+  r.published_at, r.tar_digest`;
 
 /** ?6 after, ?7 rows */
 export const listSkills = `
@@ -245,3 +246,32 @@ SELECT b.namespace, b.path, r.name, r.description, round(b.score, 4) AS score, b
 JOIN releases r ON r.namespace = b.namespace AND r.path = b.path AND r.version = coalesce(b.pinned, b.current)
 WHERE r.yanked_at IS NULL
 ORDER BY b.score DESC, b.namespace, b.path`;
+
+/** ?5 a digest. Where several public releases hold the bytes, any of their media types. */
+export interface BlobRow {
+  size: number;
+  media_type: string;
+}
+
+const isPublic = `s.visibility = 'public' AND n.visibility = 'public' AND n.deleted_at IS NULL`;
+
+/**
+ * Bytes that anybody may have: those that a public release holds, as a file or as its archive. The viewer's parameters
+ * stand before the digest and none of them counts: rights of one's own open nothing here.
+ */
+export const findPublicBlob = `
+SELECT size, media_type FROM (
+  SELECT f.size, f.media_type FROM release_files f
+  CROSS JOIN skills s ON s.namespace = f.namespace AND s.path = f.path
+  CROSS JOIN namespaces n ON n.name = s.namespace
+  WHERE f.digest = ?5 AND ${isPublic} LIMIT 1)
+UNION ALL
+SELECT b.size, a.media_type FROM (
+  SELECT 'application/zip' AS media_type, namespace, path FROM releases WHERE zip_digest = ?5
+  UNION ALL
+  SELECT 'application/gzip', namespace, path FROM releases WHERE tar_digest = ?5
+) a
+CROSS JOIN skills s ON s.namespace = a.namespace AND s.path = a.path
+CROSS JOIN namespaces n ON n.name = s.namespace
+CROSS JOIN blobs b ON b.digest = ?5
+WHERE ${isPublic} LIMIT 1`;

@@ -1,3 +1,4 @@
+import type { Digest } from "../domain/digest.ts";
 import { maxPageBytes, maxPickedSkills, minSearchScore, rememberedPagesBytes } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
@@ -115,6 +116,12 @@ export class Catalog {
     const [releases, files] = await this.#askAll([sql.findRelease, sql.listFiles], [namespace, path, version ?? null]);
     const release = releases![0] as (sql.ReleaseRow & { entry: string }) | undefined;
     return release === undefined ? undefined : { release, files: files as sql.FileRow[] };
+  }
+
+  /** Bytes that anybody may have by their digest; undefined for all others, whoever asks. */
+  async findPublicBlob(digest: Digest): Promise<sql.BlobRow | undefined> {
+    const [row] = await this.#ask<sql.BlobRow>(sql.findPublicBlob, digest);
+    return row;
   }
 
   /** A skill whether or not it has a current release. */

@@ -67,6 +67,6 @@ export interface PickedRow extends SkillRow {
 export const listPickedSkills = `
 WITH ${shownSql}
 SELECT CAST(z.position AS TEXT) AS key, z.is_pinned, z.namespace, z.path, z.visibility, z.version, z.name, r.description,
-  r.skill_md_bytes, r.file_count, r.total_bytes, r.published_at, ?10 AS unused
+  r.skill_md_bytes, r.file_count, r.total_bytes, r.published_at, r.tar_digest, ?10 AS unused
 FROM shown z JOIN releases r ON r.namespace = z.namespace AND r.path = z.path AND r.version = z.version
 ORDER BY z.position LIMIT ?9 - 1`;

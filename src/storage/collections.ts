@@ -1,0 +1,156 @@
+import type { CollectionContent, CollectionItem, KnownSkill } from "../domain/collection.ts";
+import type { Namespace, SkillPath } from "../domain/names.ts";
+import type { CollectionVisibility, SkillVisibility } from "../domain/policy.ts";
+import { formatPrincipal } from "../domain/principal.ts";
+import { problem } from "../domain/problem.ts";
+import type { Version } from "../domain/version.ts";
+import * as sql from "./collections-sql.ts";
+import { lostRights, record, refuseLostRights } from "./rights.ts";
+import type { Actor } from "./rights.ts";
+import { viewerParameters } from "./viewer.ts";
+import type { Viewer } from "./viewer.ts";
+
+/** Collections: curated lists, replaced whole, with every edition kept. */
+export interface CollectionRow {
+  namespace: Namespace;
+  name: string;
+  title: string;
+  instructions: string;
+  visibility: CollectionVisibility;
+  is_all: number;
+  edition: number;
+  created_at: number;
+  updated_at: number;
+}
+
+export interface EditionRow {
+  edition: number;
+  /** JSON of a CollectionContent. */
+  content: string;
+  made_at: number;
+  made_by: string;
+}
+
+export interface Holder {
+  namespace: Namespace;
+  name: string;
+  title: string;
+  version: Version | null;
+}
+
+const everywhere = { namespace: undefined, collection: undefined };
+
+export class Collections {
+  readonly #db: D1Database;
+  readonly #viewer: Viewer;
+
+  constructor(db: D1Database, viewer: Viewer) {
+    this.#db = db;
+    this.#viewer = viewer;
+  }
+
+  async list(
+    namespace: Namespace,
+    after: string,
+    limit: number,
+  ): Promise<{ items: CollectionRow[]; hasMore: boolean }> {
+    const rows = await this.#ask<CollectionRow>(sql.listCollections, namespace, after, limit + 1);
+    return { items: rows.slice(0, limit), hasMore: rows.length > limit };
+  }
+
+  async find(namespace: Namespace, name: string): Promise<CollectionRow | undefined> {
+    return (await this.#ask<CollectionRow>(sql.findCollection, namespace, name))[0];
+  }
+
+  /** In the order of the items. */
+  async resolve(items: readonly CollectionItem[]): Promise<(KnownSkill | undefined)[]> {
+    const rows = await this.#ask<ResolvedRow>(sql.resolveItems, JSON.stringify(items));
+    const known = new Map(rows.map((row) => [row.place, row]));
+    return items.map((_, index) => {
+      const row = known.get(index);
+      if (row === undefined) return undefined;
+      const { visibility, current } = row;
+      return { visibility, current, isPublished: row.is_published === 1, isYanked: row.is_yanked === 1 };
+    });
+  }
+
+  /** The collections that hold a skill, as far as the viewer may know of them. */
+  listHolders(namespace: Namespace, path: SkillPath, limit: number): Promise<Holder[]> {
+    return this.#ask<Holder>(sql.listHolders, namespace, path, limit);
+  }
+
+  /** Newest first. Only for those who may curate. */
+  async listEditions(
+    namespace: Namespace,
+    name: string,
+    before: number,
+    limit: number,
+  ): Promise<{ items: EditionRow[]; hasMore: boolean }> {
+    const statement = this.#db.prepare(sql.listEditions).bind(namespace, name, before, limit + 1);
+    const { results } = await statement.all<EditionRow>();
+    return { items: results.slice(0, limit), hasMore: results.length > limit };
+  }
+
+  /**
+   * All of it at once, in one edition. `seen`: the edition that it replaces, 0 for none, undefined for whichever.
+   * @throws Problem `edition_moved`, `invalid_token`, `not_found`
+   */
+  async put(actor: Actor, name: string, content: CollectionContent, seen: number | undefined): Promise<void> {
+    const text = JSON.stringify(content);
+    await this.#change(actor, name, { action: "put-collection", after: content }, [
+      this.#db.prepare(sql.refuseMoved).bind(actor.namespace, name, seen ?? null),
+      this.#db.prepare(sql.putCollection).bind(actor.namespace, name, text, actor.now),
+      this.#db.prepare(sql.dropItems).bind(actor.namespace, name),
+      this.#db.prepare(sql.insertItems).bind(actor.namespace, name, text),
+      this.#db
+        .prepare(sql.insertEdition)
+        .bind(actor.namespace, name, text, actor.now, formatPrincipal(actor.principal)),
+    ]);
+  }
+
+  /** With its history; its read links end. */
+  async delete(actor: Actor, name: string): Promise<void> {
+    await this.#change(actor, name, { action: "delete-collection" }, [
+      this.#db.prepare(sql.revokeLinks).bind(actor.namespace, name, actor.now),
+      ...sql.deleteCollection.map((statement) => this.#db.prepare(statement).bind(actor.namespace, name)),
+    ]);
+  }
+
+  async #change(
+    actor: Actor,
+    name: string,
+    event: { action: string; after?: unknown },
+    statements: D1PreparedStatement[],
+  ): Promise<void> {
+    const target = `collections/${name}`;
+    try {
+      await this.#db.batch([
+        ...refuseLostRights(this.#db, actor),
+        record(this.#db, actor, { ...event, target, beforeSql: sql.contentBefore, parameters: [name] }),
+        ...statements,
+      ]);
+    } catch (error) {
+      if (String(error).includes("edition_moved")) {
+        throw problem("edition_moved", `"${name}" was changed since the edition that If-Match names; read it again`);
+      }
+      throw lostRights(error) ?? error;
+    }
+  }
+
+  async #ask<Row>(statement: string, ...parameters: (string | number | null)[]): Promise<Row[]> {
+    const bound = [...viewerParameters(this.#viewer, everywhere), ...parameters];
+    const { results } = await this.#db
+      .prepare(statement)
+      .bind(...bound)
+      .all<Row>();
+    return results;
+  }
+}
+
+interface ResolvedRow {
+  place: number;
+  visibility: SkillVisibility;
+  current: Version | null;
+  is_published: number;
+  is_yanked: number;
+}
