@@ -19,7 +19,8 @@ ALTER TABLE namespaces ADD COLUMN skeleton TEXT GENERATED ALWAYS AS (
 CREATE INDEX namespaces_by_skeleton ON namespaces (skeleton);
 
 -- Quotas (NULL: the deployment's default) and what is used of them. The triggers below keep the counts, so that no
--- statement can forget to. publish_count counts the releases of the UTC day publish_day (days since 1970).
+-- statement can forget to. publish_count counts the releases of the UTC day publish_day (days since 1970); what began
+-- before midnight and is written after it counts for the new day, which it does not make the old one again.
 ALTER TABLE namespaces ADD COLUMN max_skills INTEGER;
 ALTER TABLE namespaces ADD COLUMN max_bytes INTEGER;
 ALTER TABLE namespaces ADD COLUMN max_publishes_per_day INTEGER;
@@ -47,8 +48,8 @@ CREATE TRIGGER releases_count_new AFTER INSERT ON releases
 BEGIN
   UPDATE namespaces SET
     stored_bytes = stored_bytes + NEW.total_bytes,
-    publish_count = iif(publish_day = NEW.published_at / 86400000, publish_count + 1, 1),
-    publish_day = NEW.published_at / 86400000
+    publish_count = iif(publish_day >= NEW.published_at / 86400000, publish_count + 1, 1),
+    publish_day = max(publish_day, NEW.published_at / 86400000)
   WHERE name = NEW.namespace;
 END;
 

@@ -6,6 +6,7 @@ import { namespacesApi } from "./api/namespaces.ts";
 import { otherMethods } from "./api/other-methods.ts";
 import { problemDetails } from "./api/problems.ts";
 import { publishApi } from "./api/publish.ts";
+import { quotasApi } from "./api/quotas.ts";
 import { skillsApi } from "./api/skills.ts";
 import { checkHost, checkOrigin, publicOrigin, secureHeaders } from "./boundary.ts";
 import { isMcpPath } from "./domain/address.ts";
@@ -41,6 +42,7 @@ for (const path of ["/mcp", "/mcp/*", "/me/mcp", "/me/mcp/*", "/r/:secret/mcp"])
 // Door 2: publishers.
 app.route("/api/v1", namespacesApi);
 app.route("/api/v1", publishApi);
+app.route("/api/v1", quotasApi);
 app.route("/api/v1", skillsApi);
 app.route("/api/v1", lifecycleApi);
 app.route("/api/v1", otherMethods);

@@ -9,6 +9,7 @@ const methodsOf: Readonly<Record<string, string>> = {
   "/namespaces/:namespace": "GET",
   "/namespaces/:namespace/tokens": "GET, POST",
   "/namespaces/:namespace/tokens/:id": "DELETE",
+  "/namespaces/:namespace/quotas": "GET, PUT",
   "/namespaces/:namespace/skills": "GET, POST",
   "/namespaces/:namespace/skills/:rest{.+}": "GET, PATCH, DELETE",
 };

@@ -22,6 +22,7 @@ import type { ReceiptKey } from "../storage/receipts.ts";
 import { requireCaller, requireSkill } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { answerOf, locationOf } from "./publish-answer.ts";
+import { quotasOf } from "./quotas.ts";
 import { readFlag } from "./query.ts";
 
 /** `POST /namespaces/{namespace}/skills`: one skill, or a folder of skills. */
@@ -80,7 +81,8 @@ async function publishOnce(
           }),
         }),
   };
-  const stores = { ledger: new Ledger(context.env.DB, namespace), blobs: new Blobs(context.env.BLOBS) };
+  const ledger = new Ledger(context.env.DB, namespace, quotasOf(context.env));
+  const stores = { ledger, blobs: new Blobs(context.env.BLOBS) };
   try {
     const { status, body, location } = answer(await publish(drafts, options, stores));
     return context.json(body, status, location === undefined ? {} : { location });

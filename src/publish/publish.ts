@@ -8,6 +8,7 @@ import type { Version } from "../domain/version.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import { busy } from "../storage/ledger.ts";
 import type { Change, Ledger, NewRelease } from "../storage/ledger.ts";
+import { refuseOverQuota } from "../storage/quotas.ts";
 import type { Receipt } from "../storage/receipts.ts";
 import type { Actor } from "../storage/rights.ts";
 import { decide, requestedVersion } from "./decide.ts";
@@ -78,8 +79,16 @@ export async function publish(drafts: readonly Draft[], options: PublishOptions,
 
 async function decideAll(drafts: readonly Draft[], options: PublishOptions, ledger: Ledger): Promise<Decision[]> {
   const wanted = drafts.map((draft) => ({ path: draft.path, version: requestedVersion(draft, options.version) }));
-  const states = await ledger.findStates(wanted);
-  return drafts.map((draft, index) => decide(draft, options, states[index]!));
+  const { skills, quotas } = await ledger.findStates(wanted, options.actor.now);
+  const decisions = drafts.map((draft, index) => decide(draft, options, skills[index]!));
+  const fresh = drafts.filter((_, index) => decisions[index]!.isNew);
+  const adds = {
+    skills: fresh.filter((draft) => skills[drafts.indexOf(draft)]!.skill === undefined).length,
+    bytes: fresh.flatMap(({ files }) => files).reduce((sum, { bytes }) => sum + bytes.byteLength, 0),
+    publishesADay: fresh.length,
+  };
+  refuseOverQuota(quotas, adds, options.actor);
+  return decisions;
 }
 
 function skillOf(
@@ -129,7 +138,7 @@ async function upload(packed: readonly Packed[], { ledger, blobs }: Stores, now:
   await ledger.markStored(missing);
 }
 
-/** False when another publisher took a version meanwhile: the decision has to be made again. */
+/** False when another publisher took a version, or the last place, meanwhile: the decision has to be made again. */
 async function commit(published: Published, options: PublishOptions, ledger: Ledger): Promise<boolean> {
   const change: Change = {
     releases: published.skills.flatMap(({ release }) => (release === undefined ? [] : [release])),
@@ -148,7 +157,7 @@ async function commit(published: Published, options: PublishOptions, ledger: Led
     await ledger.commit(change);
     return true;
   } catch (error) {
-    if (error instanceof Problem && error.code === "version_exists") return false;
+    if (error instanceof Problem && ["version_exists", "quota_exceeded"].includes(error.code)) return false;
     throw error;
   }
 }

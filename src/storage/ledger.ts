@@ -7,7 +7,9 @@ import { splitVersion } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
 import * as sql from "./ledger-sql.ts";
 import { ancestorsOf, findStates } from "./publish-state.ts";
-import type { SkillState, Wanted } from "./publish-state.ts";
+import type { PublishState, Wanted } from "./publish-state.ts";
+import { defaultQuotas, guardQuotas } from "./quotas.ts";
+import type { Quotas } from "./quotas.ts";
 import { insertReceipt } from "./receipts.ts";
 import type { Receipt } from "./receipts.ts";
 import { lostRights, record, refuseLostRights } from "./rights.ts";
@@ -64,16 +66,19 @@ export interface Change {
 export class Ledger {
   readonly #db: D1Database;
   readonly #namespace: Namespace;
+  readonly #quotas: Quotas;
   /** Which row of a digest this publisher touched: a sweep may have put another in its place (publish/sweep.ts, E). */
   readonly #births = new Map<Digest, string>();
 
-  constructor(db: D1Database, namespace: Namespace) {
+  /** The quotas are those of a namespace that has none of its own. */
+  constructor(db: D1Database, namespace: Namespace, quotas: Quotas = defaultQuotas) {
     this.#db = db;
     this.#namespace = namespace;
+    this.#quotas = quotas;
   }
 
-  findStates(wanted: readonly Wanted[]): Promise<SkillState[]> {
-    return findStates(this.#db, this.#namespace, wanted);
+  findStates(wanted: readonly Wanted[], now: number): Promise<PublishState> {
+    return findStates(this.#db, this.#namespace, { wanted, defaults: this.#quotas, now });
   }
 
   /** Paths below a prefix that lists still show. */
@@ -109,7 +114,7 @@ export class Ledger {
   /**
    * The moment a change becomes visible; all of it or none.
    * @throws Problem `version_exists` (also when a spared skill moved on: decide again), `path_conflict`,
-   * `receipt_exists`, `invalid_token`, or `busy` when a blob went missing meanwhile.
+   * `quota_exceeded` (without the numbers: decide again), `receipt_exists`, `invalid_token`, or `busy` when a blob went missing meanwhile.
    */
   async commit(change: Change): Promise<void> {
     const { releases, visibilities, withdrawn, receipt, actor } = change;
@@ -125,7 +130,7 @@ export class Ledger {
     ];
     if (change.spared.length > 0) statements.unshift(bind(sql.refuseMovedOn, JSON.stringify(change.spared)));
     if (statements.length > 0) statements.push(bind(sql.raiseRevision));
-    statements.unshift(...refuseLostRights(this.#db, actor), ...this.#events(change));
+    statements.unshift(...refuseLostRights(this.#db, actor), ...this.#guardQuotas(change), ...this.#events(change));
     if (receipt !== undefined) statements.push(...insertReceipt(this.#db, this.#namespace, receipt, now));
     if (releases.length + visibilities.length + withdrawn.length === 0 && receipt === undefined) return;
     try {
@@ -133,6 +138,13 @@ export class Ledger {
     } catch (error) {
       throw refusalOf(error) ?? error;
     }
+  }
+
+  /** Whoever adds no release may do what they do above any quota. */
+  #guardQuotas({ releases, actor }: Change): D1PreparedStatement[] {
+    if (releases.length === 0) return [];
+    const adds = releases.map(({ path, files }) => ({ path, bytes: bytesOf(files) }));
+    return [guardQuotas(this.#db, actor, { defaults: this.#quotas, releases: adds })];
   }
 
   /** One line of the audit log for each thing that changes. */
@@ -197,13 +209,17 @@ function columnsOf(release: NewRelease): Record<string, string | number> {
     tree: release.tree,
     executables: JSON.stringify(release.executables),
     file_count: release.files.length,
-    total_bytes: release.files.reduce((sum, file) => sum + file.size, 0),
+    total_bytes: bytesOf(release.files),
     skill_md_bytes: release.files.find((file) => file.file === "SKILL.md")!.size,
     zip: release.zip.digest,
     tar: release.tar.digest,
     search_text: release.searchText,
     entry_bytes: release.entryBytes,
   };
+}
+
+function bytesOf(files: readonly NewFile[]): number {
+  return files.reduce((sum, file) => sum + file.size, 0);
 }
 
 /** A batch refuses itself by a constraint, whose name is the reason. */
@@ -214,6 +230,7 @@ function refusalOf(error: unknown): Error | undefined {
   if (message.includes("path_conflict")) {
     return problem("path_conflict", "Another skill lies above or below this path; no skill lies inside another");
   }
+  if (/failed: quota_(?:skills|bytes|publishes)/.test(message)) return problem("quota_exceeded");
   if (message.includes("UNIQUE constraint failed: receipts")) return problem("receipt_exists");
   const isTaken = /UNIQUE constraint failed: releases|version_spent|moved_on/.test(message);
   if (isTaken) return problem("version_exists", "The version was taken meanwhile");

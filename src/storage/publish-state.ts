@@ -3,6 +3,8 @@ import type { SkillVisibility } from "../domain/policy.ts";
 import type { Version } from "../domain/version.ts";
 import { releaseColumns } from "./catalog-sql.ts";
 import type { ReleaseRow } from "./catalog-sql.ts";
+import { quotaStatement, readQuotas } from "./quotas.ts";
+import type { Quotas, QuotaState } from "./quotas.ts";
 
 /** What a publish must know before it decides, for all skills of an upload in one read. */
 export type KnownRelease = ReleaseRow;
@@ -27,17 +29,29 @@ export interface Wanted {
   version: Version | undefined;
 }
 
-/** In the order of `wanted`. */
+/** What is known of the skills, in the order in which they were wanted, and what their namespace may still hold. */
+export interface PublishState {
+  skills: SkillState[];
+  quotas: QuotaState;
+}
+
 export async function findStates(
   db: D1Database,
   namespace: Namespace,
-  wanted: readonly Wanted[],
-): Promise<SkillState[]> {
+  { wanted, defaults, now }: { wanted: readonly Wanted[]; defaults: Quotas; now: number },
+): Promise<PublishState> {
   const asked = JSON.stringify(
     wanted.map(({ path, version }) => ({ path, version: version ?? null, above: ancestorsOf(path) })),
   );
   const statements = [findSkills, findReleases, findSpent, findHighest, findConflicts];
-  const answers = await db.batch(statements.map((statement) => db.prepare(statement).bind(namespace, asked)));
+  const [quotas, ...answers] = await db.batch([
+    quotaStatement(db, namespace, now),
+    ...statements.map((statement) => db.prepare(statement).bind(namespace, asked)),
+  ]);
+  return { skills: readStates(wanted, answers), quotas: readQuotas(quotas!, defaults, now) };
+}
+
+function readStates(wanted: readonly Wanted[], answers: readonly D1Result<unknown>[]): SkillState[] {
   const [skills, releases, spent, highest, conflicts] = answers.map((answer) => byPath(answer.results));
   return wanted.map(({ path, version }) => {
     const skill = skills!.get(path)?.[0] as unknown as SkillState["skill"];
