@@ -18,6 +18,10 @@ ALTER TABLE namespaces ADD COLUMN skeleton TEXT GENERATED ALWAYS AS (
   replace(replace(replace(replace(name, '-', ''), '0', 'o'), '1', 'l'), 'i', 'l')) VIRTUAL;
 CREATE INDEX namespaces_by_skeleton ON namespaces (skeleton);
 
+-- What a stranger's list reads, and what a creator's limit counts.
+CREATE INDEX namespaces_public ON namespaces (name) WHERE visibility = 'public' AND deleted_at IS NULL;
+CREATE INDEX namespaces_by_creator ON namespaces (created_by) WHERE created_by <> 'operator';
+
 -- Quotas (NULL: the deployment's default) and what is used of them. The triggers below keep the counts, so that no
 -- statement can forget to. publish_count counts the releases of the UTC day publish_day (days since 1970); what began
 -- before midnight and is written after it counts for the new day, which it does not make the old one again.
@@ -178,6 +182,7 @@ CREATE TABLE audit (
 ) STRICT;
 
 CREATE INDEX audit_by_namespace ON audit (namespace, id);
+CREATE INDEX audit_by_action ON audit (namespace, action, id);
 
 CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit
 BEGIN
@@ -197,3 +202,8 @@ ALTER TABLE guards ADD COLUMN last_admin INTEGER CONSTRAINT last_admin CHECK (la
 ALTER TABLE guards ADD COLUMN member_exists INTEGER CONSTRAINT member_exists CHECK (member_exists IS NULL);
 ALTER TABLE guards ADD COLUMN invitation_dead INTEGER CONSTRAINT invitation_dead CHECK (invitation_dead IS NULL);
 ALTER TABLE guards ADD COLUMN edition_moved INTEGER CONSTRAINT edition_moved CHECK (edition_moved IS NULL);
+ALTER TABLE guards ADD COLUMN namespace_exists INTEGER CONSTRAINT namespace_exists CHECK (namespace_exists IS NULL);
+ALTER TABLE guards ADD COLUMN namespace_similar INTEGER CONSTRAINT namespace_similar CHECK (namespace_similar IS NULL);
+ALTER TABLE guards ADD COLUMN namespaces_many INTEGER CONSTRAINT namespaces_many CHECK (namespaces_many IS NULL);
+ALTER TABLE guards ADD COLUMN target_gone INTEGER CONSTRAINT target_gone CHECK (target_gone IS NULL);
+ALTER TABLE guards ADD COLUMN collection_gone INTEGER CONSTRAINT collection_gone CHECK (collection_gone IS NULL);

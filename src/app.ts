@@ -1,16 +1,26 @@
 import { Hono } from "hono";
 import type { Context } from "hono";
 
+import { auditApi } from "./api/audit.ts";
+import { blobsApi } from "./api/blobs.ts";
+import { collectionsApi } from "./api/collections.ts";
+import { discoveryApi } from "./api/discovery.ts";
+import { invitationsApi } from "./api/invitations.ts";
 import { lifecycleApi } from "./api/lifecycle.ts";
+import { linksApi } from "./api/links.ts";
+import { membersApi } from "./api/members.ts";
 import { namespacesApi } from "./api/namespaces.ts";
-import { otherMethods } from "./api/other-methods.ts";
+import { otherMethodsOf } from "./api/other-methods.ts";
 import { problemDetails } from "./api/problems.ts";
 import { publishApi } from "./api/publish.ts";
+import { resourceMetadata } from "./api/resource-metadata.ts";
 import { quotasApi } from "./api/quotas.ts";
 import { skillsApi } from "./api/skills.ts";
-import { checkHost, checkOrigin, publicOrigin, secureHeaders } from "./boundary.ts";
+import { tokensApi } from "./api/tokens.ts";
+import { checkHost, checkOrigin, openToAll, secureHeaders } from "./boundary.ts";
 import { isMcpPath } from "./domain/address.ts";
 import { Problem, problem } from "./domain/problem.ts";
+import { publicOriginOf } from "./env.ts";
 import type { AppEnv } from "./env.ts";
 import { logFailure } from "./log.ts";
 import { serveMcp } from "./mcp/endpoint.ts";
@@ -23,8 +33,14 @@ export const app = new Hono<AppEnv>();
 
 app.use(secureHeaders);
 app.use(checkHost);
-for (const path of ["/mcp/*", "/me/*", "/r/*"]) app.use(path, checkOrigin);
-app.use("/api/*", checkOrigin);
+for (const path of ["/mcp/*", "/me/*", "/r/:secret/mcp", "/api/*"]) app.use(path, checkOrigin);
+for (const path of [
+  "/.well-known/*",
+  "/:namespace/.well-known/*",
+  "/r/:secret/:what{[.]well-known|archives}/*",
+  "/blobs/*",
+])
+  app.use(path, openToAll);
 app.use(countRequest);
 
 // Door 1: agents.
@@ -34,18 +50,31 @@ const mcp = (context: Context<AppEnv>) =>
     blobs: new Blobs(context.env.BLOBS),
     adminToken: context.env.ADMIN_TOKEN,
     signingKey: context.env.SIGNING_KEY,
-    origin: publicOrigin(context),
+    origin: publicOriginOf(context.env, context.req.url),
     waitUntil: (work) => context.executionCtx.waitUntil(work),
   });
 for (const path of ["/mcp", "/mcp/*", "/me/mcp", "/me/mcp/*", "/r/:secret/mcp"]) app.all(path, mcp);
 
 // Door 2: publishers.
-app.route("/api/v1", namespacesApi);
-app.route("/api/v1", publishApi);
-app.route("/api/v1", quotasApi);
-app.route("/api/v1", skillsApi);
-app.route("/api/v1", lifecycleApi);
-app.route("/api/v1", otherMethods);
+const publisherApis = [
+  namespacesApi,
+  tokensApi,
+  membersApi,
+  invitationsApi,
+  linksApi,
+  auditApi,
+  publishApi,
+  quotasApi,
+  skillsApi,
+  lifecycleApi,
+  collectionsApi,
+];
+for (const api of [...publisherApis, otherMethodsOf(publisherApis)]) app.route("/api/v1", api);
+
+// Public bytes, and what clients look for before they connect.
+app.route("/blobs", blobsApi);
+app.route("/", discoveryApi);
+app.route("/", resourceMetadata);
 
 app.notFound(() => problemDetails(problem("not_found", "Nothing is served at this address")));
 

@@ -13,7 +13,7 @@ import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { Catalog } from "../storage/catalog.ts";
 import type { Actor, Origin } from "../storage/rights.ts";
-import type { Gate } from "../storage/viewer.ts";
+import type { Gate, Reach, Viewer } from "../storage/viewer.ts";
 import { noteUse } from "./token-use.ts";
 
 /** Who calls the API, and what they may do in the namespace of the address. */
@@ -25,23 +25,51 @@ export interface Caller {
   principal: Principal;
   namespace: NonNullable<Gate["namespace"]>;
   catalog: Catalog;
+  viewer: Viewer;
   now: number;
 }
 
 /** A look at a namespace for reading. Absent, malformed and private names have one answer. */
-export async function openCatalog(context: ApiContext): Promise<{ namespace: Namespace; catalog: Catalog }> {
+export async function openCatalog(
+  context: ApiContext,
+): Promise<{ namespace: Namespace; catalog: Catalog; viewer: Viewer; principal: () => Promise<Principal> }> {
   const credential = await credentialOf(context);
   const namespace = namespaceOf(context);
   const now = Date.now();
   const reach = { namespace, collection: undefined };
-  const catalog = new Catalog(context.env.DB, viewerOf(credential, now), reach, (gate) => {
+  const viewer = viewerOf(credential, now);
+  const catalog = new Catalog(context.env.DB, viewer, reach, (gate) => {
     const principal = principalOf(credential, gate);
     noteUse(context, gate, now);
     if (!may(principal, "read", resourceOf(gate, reach))) throw notFound(principal);
   });
   // A name that none can have costs the same question as one that nobody took.
   if (namespace === undefined) await catalog.gate();
-  return { namespace: namespace!, catalog };
+  const principal = async () => principalOf(credential, await catalog.gate());
+  return { namespace: namespace!, catalog, viewer, principal };
+}
+
+/** A look at everything public. A token that is sent has to be good, as everywhere. */
+export async function openRegistry(context: ApiContext): Promise<{ catalog: Catalog }> {
+  const credential = await credentialOf(context);
+  const now = Date.now();
+  const reach = { namespace: undefined, collection: undefined };
+  const catalog = new Catalog(context.env.DB, viewerOf(credential, now), reach, (gate) => {
+    principalOf(credential, gate);
+    noteUse(context, gate, now);
+  });
+  return { catalog };
+}
+
+/** A look at what a read link opens, or at what a stranger sees of an address; nobody is refused here. */
+export function openAs(context: ApiContext, credential: Credential, reach: Reach): Catalog {
+  const now = Date.now();
+  return new Catalog(context.env.DB, viewerOf(credential, now), reach, (gate) => {
+    noteUse(context, gate, now);
+    if (credential.kind !== "none" && !may(principalOf(credential, gate), "read", resourceOf(gate, reach))) {
+      throw problem("not_found", "There is nothing at this address");
+    }
+  });
 }
 
 /**
@@ -50,24 +78,25 @@ export async function openCatalog(context: ApiContext): Promise<{ namespace: Nam
  * @throws Problem `unauthorized`, `invalid_token`, `forbidden`, and (operator only) `not_found`
  */
 export async function requireCaller(context: ApiContext, action: Action): Promise<Caller> {
-  const { principal, gate, catalog, now } = await identify(context, namespaceOf(context));
+  const { principal, gate, catalog, viewer, now } = await identify(context, namespaceOf(context));
   if (principal.kind === "anonymous") throw problem("unauthorized", "Send a token: `Authorization: Bearer <token>`");
   if (principal.kind === "operator" && gate.namespace === undefined) throw notFound(principal);
   const resource = resourceOf(gate, { namespace: gate.namespace?.name, collection: undefined });
   if (gate.namespace === undefined || !may(principal, action, resource)) throw forbidden(context, action);
   const actor = { principal, namespace: gate.namespace.name, now, from: originOf(context) };
-  return { actor, principal, namespace: gate.namespace, catalog, now };
+  return { actor, principal, namespace: gate.namespace, catalog, viewer, now };
 }
 
 /** Who calls, whatever they may do; the gate names the namespace, if there is one. @throws Problem `invalid_token` */
 export async function identify(
   context: ApiContext,
   namespace: Namespace | undefined,
-): Promise<{ principal: Principal; gate: Gate; catalog: Catalog; now: number }> {
+): Promise<{ principal: Principal; gate: Gate; catalog: Catalog; viewer: Viewer; now: number }> {
   const credential = await credentialOf(context);
   const now = Date.now();
+  const viewer = viewerOf(credential, now);
   const reach = { namespace, collection: undefined };
-  const catalog = new Catalog(context.env.DB, viewerOf(credential, now), reach, () => {});
+  const catalog = new Catalog(context.env.DB, viewer, reach, () => {});
   // Without a credential there is nothing to find out that an answer could depend on.
   const gate =
     credential.kind === "none"
@@ -75,7 +104,7 @@ export async function identify(
       : await catalog.gate();
   const principal = principalOf(credential, gate);
   noteUse(context, gate, now);
-  return { principal, gate, catalog, now };
+  return { principal, gate, catalog, viewer, now };
 }
 
 /** @throws Problem unless the caller is the operator. */

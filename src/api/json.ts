@@ -24,6 +24,15 @@ export async function readJson<Schema extends z.ZodType>(
   throw problem("invalid_request", z.prettifyError(input.error));
 }
 
+/** The same, where a request without a body means `{}`. */
+export async function readJsonIfSent<Schema extends z.ZodType>(
+  context: ApiContext,
+  schema: Schema,
+): Promise<z.infer<Schema>> {
+  const isSent = context.req.raw.body !== null && context.req.header("content-length") !== "0";
+  return isSent ? readJson(context, schema) : schema.parse({});
+}
+
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,112 +1,157 @@
 import { Hono } from "hono";
 import * as z from "zod";
 
-import type { AppEnv } from "../env.ts";
 import { requireSecret } from "../auth/credential.ts";
-import { mintSecret } from "../auth/tokens.ts";
-import { formatCursor, parseCursor } from "../domain/cursor.ts";
-import { defaultTokenDays, maxPageEntries, maxTitleLength, maxTokenDays } from "../domain/limits.ts";
-import { parseNamespace } from "../domain/names.ts";
+import { mintId, mintSecret } from "../auth/tokens.ts";
+import { defaultTokenDays, maxNamespaceDescriptionLength, maxTitleLength } from "../domain/limits.ts";
+import { parseNewNamespace } from "../domain/names.ts";
+import { may, namespaceCreators } from "../domain/policy.ts";
+import type { NamespaceCreators } from "../domain/policy.ts";
+import { memberOf } from "../domain/principal.ts";
+import type { Principal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
-import { Access } from "../storage/access.ts";
-import type { NamespaceRow, TokenRow } from "../storage/access.ts";
+import type { AppEnv } from "../env.ts";
 import { orNotFound } from "../storage/catalog.ts";
-import { openCatalog, requireCaller, requireOperator } from "./caller.ts";
+import {
+  changeNamespace,
+  createNamespace,
+  deleteNamespace,
+  findNamespace,
+  listNamespaces,
+} from "../storage/namespaces.ts";
+import type { FirstAdmin, NamespaceFields, NamespaceRow } from "../storage/namespaces.ts";
+import { identify, openCatalog, originOf, requireCaller } from "./caller.ts";
+import type { ApiContext } from "./caller.ts";
+import { millisecondsPerDay, textOf } from "./fields.ts";
 import { readJson } from "./json.ts";
+import { readPage } from "./page.ts";
 import { formatTime } from "./shapes.ts";
 
-/** Namespaces and the tokens minted for them. */
+/** Namespaces, the tenants of the registry. */
 export const namespacesApi = new Hono<AppEnv>();
 
-const millisecondsPerDay = 86_400_000;
-
-/** Half a character (a lone surrogate) would come back as another one. */
-const label = z
-  .string()
-  .max(maxTitleLength)
-  .refine((text) => text.isWellFormed(), "must be whole Unicode characters");
+const visibility = z.enum(["public", "private"]);
+const defaultVisibility = z.enum(["public", "unlisted", "private"]).nullable();
+const title = textOf(maxTitleLength).min(1);
+const description = textOf(maxNamespaceDescriptionLength);
 
 const newNamespace = z.strictObject({
   name: z.string(),
-  title: label.min(1).optional(),
-  visibility: z.enum(["public", "private"]).default("public"),
+  title: title.optional(),
+  description: description.default(""),
+  visibility: visibility.default("public"),
+  default_visibility: defaultVisibility.default(null),
 });
 
-const newToken = z.strictObject({
-  role: z.enum(["reader", "publisher", "admin"]).default("publisher"),
-  label: label.default(""),
-  expires_in_days: z.int().min(1).max(maxTokenDays).default(defaultTokenDays),
-});
+const namespaceChange = z
+  .strictObject({
+    title: title.optional(),
+    description: description.optional(),
+    visibility: visibility.optional(),
+    default_visibility: defaultVisibility.optional(),
+  })
+  .refine(
+    (change) => Object.keys(change).length > 0,
+    "name title, description, visibility, default_visibility, or several of them",
+  );
 
 namespacesApi.post("/namespaces", async (context) => {
-  await requireOperator(context);
+  const { principal, now } = await identify(context, undefined);
+  requireCreator(principal, creatorsOf(context));
   const input = await readJson(context, newNamespace);
-  const name = parseNamespace(input.name);
-  const row = { name, title: input.title ?? name, visibility: input.visibility, created_at: Date.now() };
-  const created = await new Access(context.env.DB).createNamespace(row);
-  return context.json(formatNamespace(created), 201, { location: `/api/v1/namespaces/${name}` });
+  const name = parseNewNamespace(input.name);
+  const { description, visibility, default_visibility } = input;
+  const fields: NamespaceFields = { title: input.title ?? name, description, visibility, default_visibility };
+  const actor = { principal, namespace: name, now, from: originOf(context) };
+  const admin = principal.kind === "operator" ? undefined : await firstAdmin(context, principal, now);
+  await createNamespace(context.env.DB, actor, fields, admin?.row);
+  const shown = formatNamespace({ name, ...fields, revision: 0, created_at: now }, true);
+  const body = admin === undefined ? shown : { ...shown, token: admin.token };
+  return context.json(body, 201, { location: `/api/v1/namespaces/${name}` });
 });
 
 namespacesApi.get("/namespaces", async (context) => {
-  await requireOperator(context);
-  const cursor = context.req.query("cursor");
-  const position = cursor === undefined ? { page: 0, key: "" } : parseCursor("namespaces", cursor);
-  const { items, hasMore } = await new Access(context.env.DB).listNamespaces(position.key, maxPageEntries);
-  const next = hasMore ? formatCursor("namespaces", { page: position.page + 1, key: items.at(-1)!.name }) : null;
-  return context.json({ namespaces: items.map(formatNamespace), next_cursor: next });
+  const { principal } = await identify(context, undefined);
+  const { items, next } = await readPage<NamespaceRow>(context, {
+    list: "namespaces",
+    key: /^[a-z0-9-]+$/,
+    load: (key, limit) => listNamespaces(context.env.DB, principal, key ?? "", limit),
+    keyOf: (row) => row.name,
+  });
+  const namespaces = items.map((row) => formatNamespace(row, seesAll(principal, row)));
+  return context.json({ namespaces, next_cursor: next });
 });
 
 namespacesApi.get("/namespaces/:namespace", async (context) => {
-  const { catalog, namespace } = await openCatalog(context);
-  await catalog.gate();
-  const row = await new Access(context.env.DB).findNamespace(namespace);
-  return context.json(formatNamespace(orNotFound(row, namespace)));
+  const { namespace, principal } = await openCatalog(context);
+  const reader = await principal();
+  const row = orNotFound(await findNamespace(context.env.DB, namespace), namespace);
+  return context.json(formatNamespace(row, seesAll(reader, row)));
 });
 
-/** The only time that the token itself is shown. */
-namespacesApi.post("/namespaces/:namespace/tokens", async (context) => {
-  const caller = await requireCaller(context, "manage-tokens");
-  const input = await readJson(context, newToken);
-  const minted = await mintSecret("skr", requireSecret("SIGNING_KEY", context.env.SIGNING_KEY));
-  const row = {
-    id: minted.id,
-    role: input.role,
-    label: input.label,
-    created_at: caller.now,
-    expires_at: caller.now + input.expires_in_days * millisecondsPerDay,
-  };
-  await new Access(context.env.DB).insertToken(caller.namespace.name, minted.secretHash, row);
-  return context.json({ token: minted.text, ...formatToken({ ...row, revoked_at: null }) }, 201);
+namespacesApi.patch("/namespaces/:namespace", async (context) => {
+  const { actor } = await requireCaller(context, "manage-namespace");
+  const change = await readJson(context, namespaceChange);
+  const find = async () => orNotFound(await findNamespace(context.env.DB, actor.namespace), actor.namespace);
+  const before = await find();
+  const changes = Object.entries(change).filter(([name, value]) => before[name as keyof NamespaceFields] !== value);
+  if (changes.length > 0) {
+    await changeNamespace(context.env.DB, actor, Object.fromEntries(changes) as Partial<NamespaceFields>);
+  }
+  return context.json(formatNamespace(await find(), true));
 });
 
-namespacesApi.get("/namespaces/:namespace/tokens", async (context) => {
-  const caller = await requireCaller(context, "manage-tokens");
-  const rows = await new Access(context.env.DB).listTokens(caller.namespace.name);
-  return context.json({ tokens: rows.map(formatToken) });
-});
-
-namespacesApi.delete("/namespaces/:namespace/tokens/:id", async (context) => {
-  const caller = await requireCaller(context, "manage-tokens");
-  const isRevoked = await new Access(context.env.DB).revokeToken(
-    caller.namespace.name,
-    context.req.param("id"),
-    caller.now,
-  );
-  if (!isRevoked) throw problem("not_found", "The namespace has no such token");
+namespacesApi.delete("/namespaces/:namespace", async (context) => {
+  const { actor } = await requireCaller(context, "manage-namespace");
+  await deleteNamespace(context.env.DB, actor);
   return context.body(null, 204);
 });
 
-function formatNamespace(row: NamespaceRow) {
-  return { ...row, created_at: formatTime(row.created_at) };
+/** What the operator's variable says; whatever it does not say leaves it to the operator. */
+function creatorsOf(context: ApiContext): NamespaceCreators {
+  return namespaceCreators.find((creators) => creators === context.env.NAMESPACE_CREATORS) ?? "operator";
 }
 
-function formatToken(row: TokenRow) {
-  return {
-    id: row.id,
-    role: row.role,
-    label: row.label,
-    created_at: formatTime(row.created_at),
-    expires_at: formatTime(row.expires_at),
-    revoked_at: row.revoked_at === null ? null : formatTime(row.revoked_at),
+function requireCreator(principal: Principal, creators: NamespaceCreators): void {
+  if (may(principal, "create-namespace", { kind: "registry", creators })) return;
+  if (principal.kind === "anonymous") {
+    const whose = creators === "tokens" ? "a token of any namespace" : "ADMIN_TOKEN";
+    throw problem("unauthorized", `Send ${whose} to create a namespace: \`Authorization: Bearer <token>\``);
+  }
+  throw problem("forbidden", "Only the operator of this registry creates namespaces; ask them for one");
+}
+
+/** Whoever is not the operator could do nothing in the new namespace without a token of it. */
+async function firstAdmin(
+  context: ApiContext,
+  principal: Principal,
+  now: number,
+): Promise<{ token: string; row: FirstAdmin }> {
+  const minted = await mintSecret("skr", requireSecret("SIGNING_KEY", context.env.SIGNING_KEY));
+  const person = memberOf(principal);
+  const token: FirstAdmin["token"] = {
+    id: minted.id,
+    secretHash: minted.secretHash,
+    kind: "token",
+    role: "admin",
+    explicitScopes: undefined,
+    below: "",
+    collection: undefined,
+    label: "first admin",
+    expiresAt: now + defaultTokenDays * millisecondsPerDay,
+    member: person,
   };
+  const member = person === undefined ? undefined : { id: mintId(), person };
+  return { token: minted.text, row: { token, member } };
+}
+
+/** The revision grows with every change, also of what is private, so only those who see all of it see this. */
+function seesAll(principal: Principal, { name, visibility }: NamespaceRow): boolean {
+  return may(principal, "survey", { kind: "namespace", namespace: { name, visibility } });
+}
+
+function formatNamespace(row: NamespaceRow, withRevision: boolean) {
+  const { name, title, description, visibility, default_visibility, revision } = row;
+  const shown = { name, title, description, visibility, default_visibility, created_at: formatTime(row.created_at) };
+  return withRevision ? { ...shown, revision } : shown;
 }

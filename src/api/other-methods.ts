@@ -4,22 +4,24 @@ import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 
 /** What is left when no route took the method: 405 with the methods that an address of this shape has. */
-const methodsOf: Readonly<Record<string, string>> = {
-  "/namespaces": "GET, POST",
-  "/namespaces/:namespace": "GET",
-  "/namespaces/:namespace/tokens": "GET, POST",
-  "/namespaces/:namespace/tokens/:id": "DELETE",
-  "/namespaces/:namespace/quotas": "GET, PUT",
-  "/namespaces/:namespace/skills": "GET, POST",
-  "/namespaces/:namespace/skills/:rest{.+}": "GET, PATCH, DELETE",
-};
-
-export const otherMethods = new Hono<AppEnv>();
-
-for (const [path, allow] of Object.entries(methodsOf)) {
-  otherMethods.all(path, (context) => {
-    throw problem("method_not_allowed", `${context.req.method} is not for this address; use ${allow}`, {
-      headers: { allow },
+export function otherMethodsOf(apis: readonly Hono<AppEnv>[]): Hono<AppEnv> {
+  const others = new Hono<AppEnv>();
+  for (const [path, methods] of methodsOf(apis)) {
+    const allow = [...methods].join(", ");
+    others.all(path, (context) => {
+      throw problem("method_not_allowed", `${context.req.method} is not for this address; use ${allow}`, {
+        headers: { allow },
+      });
     });
-  });
+  }
+  return others;
+}
+
+/** The routes themselves are the table, so that it cannot lack one. */
+export function methodsOf(apis: readonly Hono<AppEnv>[]): Map<string, Set<string>> {
+  const found = new Map<string, Set<string>>();
+  for (const { path, method } of apis.flatMap((api) => api.routes)) {
+    found.set(path, (found.get(path) ?? new Set()).add(method));
+  }
+  return found;
 }

@@ -8,6 +8,10 @@ export function formatTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
 }
 
+export function formatTimeOrNull(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : formatTime(milliseconds);
+}
+
 /** A skill without a current release has no version, name or description to show. */
 export function formatSkill(row: AnySkillRow) {
   return {

@@ -4,7 +4,7 @@ import type { Resource } from "../domain/policy.ts";
 import type { Principal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import type { Gate, Reach, Viewer } from "../storage/viewer.ts";
-import { parseSecret } from "./tokens.ts";
+import { isOldToken, parseSecret } from "./tokens.ts";
 
 /** What the request carries, before the database has confirmed it. */
 export type Credential =
@@ -29,7 +29,7 @@ export async function readCredential(headers: Headers, secrets: Secrets): Promis
   if (bearer === undefined) throw problem("invalid_token", "Send the token as `Authorization: Bearer <token>`");
   if (bearer.startsWith("skr_")) {
     const token = await parseSecret("skr", bearer, requireSecret("SIGNING_KEY", secrets.signingKey));
-    if (token === undefined) throw notOurs();
+    if (token === undefined) throw isOldToken(bearer) ? outdated() : notOurs();
     return { kind: "token", ...token };
   }
   if (await equalInConstantTime(bearer, requireSecret("ADMIN_TOKEN", secrets.adminToken))) return { kind: "operator" };
@@ -80,6 +80,11 @@ export function resourceOf(gate: Gate, reach: Reach): Resource | undefined {
 /** Whether a stranger would be asked for a token here: for what is private, and for what is not there, alike. */
 export function isChallenging(gate: Gate, reach: Reach): boolean {
   return !may({ kind: "anonymous" }, "read", resourceOf(gate, reach));
+}
+
+function outdated() {
+  const rule = "The token was minted before tokens carried a check of their own, and is no longer taken";
+  return problem("invalid_token", `${rule}; mint a new one`);
 }
 
 function notOurs() {

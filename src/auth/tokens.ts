@@ -23,6 +23,8 @@ const pattern = new RegExp(
   `^(sk[rli])_([0-9a-f]{${idBytes * 2}})_([0-9a-f]{${secretBytes * 2}})_([0-9a-f]{${checkHexDigits}})$`,
 );
 
+const oldToken = new RegExp(`^skr_[0-9a-f]{${idBytes * 2}}_[0-9a-f]{${secretBytes * 2}}$`);
+
 /** What secret scanners may look for; also in README.md. */
 export const scannerPattern = String.raw`\bsk[rli]_[0-9a-f]{16}_[0-9a-f]{64}_[0-9a-f]{16}\b`;
 
@@ -45,6 +47,11 @@ export async function parseSecret(
   const expected = await checkOf(text.slice(0, text.lastIndexOf("_")), signingKey);
   if (!isEqual(check!, expected)) return undefined;
   return { id: id!, secretHash: await digestOfText(secret!) };
+}
+
+/** Whether the text looks like a token of the first version, which had no check. */
+export function isOldToken(text: string): boolean {
+  return oldToken.test(text);
 }
 
 /** A random name for a row that has no secret. */

@@ -39,6 +39,15 @@ export const maxNamespaceLength = 64;
 export const maxSkillPathBytes = 255;
 export const maxVersionLength = 64;
 export const maxTitleLength = 128;
+/** What a namespace says of itself: a paragraph, as long as a skill's description. */
+export const maxNamespaceDescriptionLength = 1024;
+/**
+ * Living namespaces that the tokens of one namespace, and of those that came of it, may create together: enough for a
+ * company's teams, too few to take the good names. The operator creates more.
+ */
+export const maxNamespacesPerCreator = 10;
+/** Nobody can take the name of a deleted namespace for so long: agents that still ask for it must not meet a stranger. */
+export const namespaceTombstoneMs = 30 * 86_400_000;
 
 // Stored rows. D1 refuses a row over 2 MB in production (not locally): two spellings of an entry share one row.
 export const maxEntryBytes = 900_000;
@@ -68,6 +77,8 @@ export const maxPageBytes = 1 * MiB;
 export const maxMcpPages = 50;
 /** Claude Code and others take this many skills of one server; a longer curated list would be cut unseen. */
 export const maxPickedSkills = 100;
+/** What a collection's maker may say to agents; Claude cuts instructions at 2,048 characters, ours included. */
+export const maxInstructionsLength = 1_000;
 /** Prompts become slash commands in a menu; more than this no person scrolls. */
 export const maxPrompts = 100;
 export const maxCursorBytes = 1024;
@@ -86,6 +97,10 @@ export const maxToolFileBytes = 256 * KiB;
 export const movingTtlMs = 5_000;
 export const pinnedReadTtlMs = 86_400_000;
 export const privateTtlMs = 60_000;
+/** How long a cache may keep public bytes under their digest: as long as a client keeps a pinned file. */
+export const publicBlobSeconds = 86_400;
+/** How long a cache may keep a discovery index, which changes with every publish. */
+export const discoveryIndexSeconds = 5;
 
 // Outgoing work.
 /** Workers wait for at most six response headers at once; more puts would only queue. */
@@ -98,10 +113,22 @@ export const maxVersionRetries = 8;
 export const minSecretLength = 32;
 export const defaultTokenDays = 90;
 export const maxTokenDays = 365;
+/** A weekend, and somebody on holiday for a day or two, with both tokens in use. */
+export const defaultOverlapHours = 24;
+export const maxOverlapHours = 168;
+/** An invitation lies in a mailbox: a week, at most a month. */
+export const defaultInvitationHours = 168;
+export const maxInvitationHours = 720;
+/** OpenID Connect: a subject has at most 255 ASCII characters. */
+export const maxSubjectLength = 255;
+/** An issuer is the address of a company's or a cloud's sign-in; the longest that are known have about 100. */
+export const maxIssuerLength = 255;
 /** A token's last use is kept to the hour, so that a busy one costs one write an hour. */
 export const tokenUseStepMs = 3_600_000;
 /** What the audit log keeps of a User-Agent. */
 export const maxUserAgentLength = 200;
+/** Lines of the audit log that an export holds at once, about 1 MB; and a million need 1,000 queries, which D1 allows. */
+export const auditExportLines = 1_000;
 
 // The sweep of orphans, once an hour: bytes that no release references are gone before they are a day old.
 /**
@@ -118,8 +145,14 @@ export const claimLeaseMs = 30 * 60_000;
 export const sweepBudgetMs = 5 * 60_000;
 /** R2 deletes at most 1,000 keys in one call. */
 export const sweepBatchBlobs = 1_000;
-/** D1 answers 1,000 queries to one invocation, and a batch asks at most four. */
-export const maxSweepBatches = 200;
+/** D1 answers 1,000 queries to one invocation: a batch asks at most four, and one of a purge (below) at most twelve. */
+export const maxSweepBatches = 150;
+/** Batches that the purge of deleted namespaces may take of these, so that orphans always have their turn. */
+export const maxPurgeBatches = 40;
+/** Releases that a batch of the purge removes; each has at most `maxFilesPerSkill` rows of files. */
+export const purgeBatchReleases = 25;
+/** Rows of every other table that a batch of the purge removes. */
+export const purgeBatchRows = 1_000;
 
 // What an isolate (128 MB for all its requests) holds for reads.
 /** Larger files go into an answer as a stream, so that sixteen of 16 MiB at once take no more than small ones. */

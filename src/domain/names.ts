@@ -19,6 +19,8 @@ const reserved = new Set(
   ).split(" "),
 );
 
+const reservedSkeletons = new Set([...reserved].map(skeletonOf));
+
 export function isNamespace(text: string): text is Namespace {
   return (
     text.length >= minNamespaceLength && text.length <= maxNamespaceLength && segment.test(text) && !reserved.has(text)
@@ -32,6 +34,18 @@ export function parseNamespace(text: string): Namespace {
     ? `"${text}" is reserved`
     : `"${text}" must be ${minNamespaceLength} to ${maxNamespaceLength} lowercase letters, digits and single hyphens`;
   throw problem("invalid_namespace", `${rule}; choose another name, e.g. "acme-tools"`);
+}
+
+/** Of a name that nobody has yet. @throws Problem `invalid_namespace` also for one that looks like a reserved name. */
+export function parseNewNamespace(text: string): Namespace {
+  const name = parseNamespace(text);
+  if (!reservedSkeletons.has(skeletonOf(name))) return name;
+  throw problem("invalid_namespace", `"${text}" looks like a reserved name; choose another name, e.g. "acme-tools"`);
+}
+
+/** Names that a reader takes for each other have one skeleton; as the column of that name in D1. */
+function skeletonOf(name: string): string {
+  return name.replaceAll("-", "").replaceAll("0", "o").replaceAll(/[1i]/g, "l");
 }
 
 export function isSkillPath(text: string): text is SkillPath {

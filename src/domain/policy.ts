@@ -1,5 +1,6 @@
 import type { Namespace } from "./names.ts";
-import type { Principal, Scope } from "./principal.ts";
+import { isSamePerson, memberOf } from "./principal.ts";
+import type { Person, Principal, Scope } from "./principal.ts";
 
 /**
  * The whole policy: `may` decides, every door asks it. What SQL shows must be what `may` allows; a test compares the
@@ -23,14 +24,15 @@ export type Resource =
   | { kind: "registry"; creators: NamespaceCreators }
   | { kind: "namespace"; namespace: NamespaceFacts }
   | { kind: "skill"; namespace: NamespaceFacts; path: string; visibility: SkillVisibility }
-  | { kind: "collection"; namespace: NamespaceFacts; name: string; visibility: CollectionVisibility };
+  | { kind: "collection"; namespace: NamespaceFacts; name: string; visibility: CollectionVisibility }
+  | { kind: "member"; namespace: NamespaceFacts; person: Person };
 
 export const actions = [
   /** Open an address, read a skill or collection whose address is known. */
   "read",
   /** Find it in lists, search and prompts. */
   "list",
-  /** See the publisher's view: also what is unlisted or has no current release. */
+  /** See the publisher's view: also what is unlisted or has no current release. For a namespace: all of it. */
   "survey",
   /** Publish, yank, move `current`, change visibility; for a namespace: somewhere in it. */
   "publish",
@@ -41,6 +43,8 @@ export const actions = [
   "manage-namespace",
   "manage-tokens",
   "manage-members",
+  /** Everybody may remove themselves. */
+  "remove-member",
   "manage-links",
   "set-quotas",
   "create-namespace",
@@ -56,6 +60,7 @@ const scopeOf: Readonly<Partial<Record<Action, Scope>>> = {
   "manage-namespace": "namespace:admin",
   "manage-tokens": "namespace:admin",
   "manage-members": "namespace:admin",
+  "remove-member": "namespace:admin",
   "manage-links": "namespace:admin",
 };
 
@@ -65,7 +70,7 @@ export function may(principal: Principal, action: Action, resource: Resource | u
   if (resource === undefined) return false;
   if (principal.kind === "operator") return true;
   if (resource.kind === "registry") return action === "create-namespace" && mayCreate(principal, resource.creators);
-  if (isMember(principal, resource)) return isAllowedToMember(principal, action);
+  if (isMember(principal, resource)) return isAllowedToMember(principal, action, resource);
   return (action === "read" || action === "list") && isPublic(resource);
 }
 
@@ -87,14 +92,29 @@ function isMember(
   return resource.kind !== "skill" || `${resource.path}/`.startsWith(principal.below);
 }
 
-function isAllowedToMember(principal: Extract<Principal, { namespace: Namespace }>, action: Action): boolean {
-  if (action === "read" || action === "list") return true;
+function isAllowedToMember(
+  principal: Extract<Principal, { namespace: Namespace }>,
+  action: Action,
+  resource: Resource,
+): boolean {
+  if (action === "read" || action === "list") return resource.kind !== "member";
+  if (principal.kind === "link") return false;
+  if (action === "survey" && resource.kind === "namespace" && principal.below !== "") return false;
+  if (action === "remove-member" && resource.kind === "member") {
+    if (isSamePerson(memberOf(principal), resource.person)) return true;
+  }
   const scope = scopeOf[action];
-  return principal.kind === "token" && scope !== undefined && principal.scopes.includes(scope);
+  return scope !== undefined && principal.scopes.includes(scope);
+}
+
+/** Nobody hands on what they do not have, be it as a token, a role or an invitation. */
+export function mayGrant(principal: Principal, scopes: readonly Scope[]): boolean {
+  if (principal.kind === "operator") return true;
+  return principal.kind === "token" && scopes.every((scope) => principal.scopes.includes(scope));
 }
 
 /** Private wins over what is inside it. */
 function isPublic(resource: Exclude<Resource, { kind: "registry" }>): boolean {
-  if (resource.namespace.visibility === "private") return false;
+  if (resource.namespace.visibility === "private" || resource.kind === "member") return false;
   return resource.kind === "namespace" || resource.visibility !== "private";
 }

@@ -26,13 +26,14 @@ export interface Person {
   subject: string;
 }
 
-export type Role = "reader" | "publisher" | "admin";
+/** Each may what the one before it may, and more. */
+export const roles = ["reader", "publisher", "admin"] as const;
+export type Role = (typeof roles)[number];
 
 /** What a token may be allowed, finer than a role. */
 export const scopes = ["skills:read", "skills:publish", "collections:write", "audit:read", "namespace:admin"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Each role may what the one before it may, and more. */
 export const scopesOfRole: Readonly<Record<Role, readonly Scope[]>> = {
   reader: ["skills:read"],
   publisher: ["skills:read", "skills:publish", "collections:write"],
@@ -48,10 +49,10 @@ export function formatPrincipal(principal: Principal): string {
   return principal.kind === "link" ? `link:${principal.id}` : principal.kind;
 }
 
-export function tokenIdOf(principal: Principal): string | undefined {
-  return principal.kind === "token" ? principal.id : undefined;
-}
-
 export function memberOf(principal: Principal): Person | undefined {
   return principal.kind === "token" ? principal.member : undefined;
+}
+
+export function isSamePerson(one: Person | undefined, other: Person): boolean {
+  return one !== undefined && one.issuer === other.issuer && one.subject === other.subject;
 }

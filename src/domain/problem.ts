@@ -23,6 +23,7 @@ const table = {
   namespace_similar: { status: 409, title: "The name looks like one that is taken" },
   last_admin: { status: 409, title: "A namespace with members keeps one admin" },
   member_exists: { status: 409, title: "This person is a member already" },
+  token_ended: { status: 409, title: "The token has ended" },
   edition_moved: { status: 409, title: "The collection changed meanwhile" },
   path_conflict: { status: 409, title: "Another skill lies on this path" },
   version_exists: { status: 409, title: "The version exists with other bytes" },

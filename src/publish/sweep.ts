@@ -1,8 +1,9 @@
-import { maxSweepBatches, sweepBatchBlobs, sweepBudgetMs } from "../domain/limits.ts";
+import { maxPurgeBatches, maxSweepBatches, sweepBatchBlobs, sweepBudgetMs } from "../domain/limits.ts";
 import { logEvent } from "../log.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import { Orphans } from "../storage/orphans.ts";
 import type { Claim } from "../storage/orphans.ts";
+import { purgeSome } from "../storage/purge.ts";
 import { forgetReceipts } from "../storage/receipts.ts";
 
 /**
@@ -61,6 +62,9 @@ import { forgetReceipts } from "../storage/receipts.ts";
  *
  * Two sweeps at once share nothing: what one has claimed the other does not see, and a claim that was taken over has
  * another time, so that its first owner's forget drops no row.
+ *
+ * First come the rows of deleted namespaces, a share of them in each run, so that what they referenced is orphaned by
+ * the time that the other steps look.
  */
 export interface Swept {
   /** Claims of runs that ended early, taken over. */
@@ -69,20 +73,31 @@ export interface Swept {
   /** Erased once more, for bytes that came late. */
   revisited: number;
   receipts: number;
+  /** Rows of deleted namespaces. */
+  purged: number;
   /** False when the budget of the run was spent first; the next run goes on. */
   isComplete: boolean;
 }
 
 export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): Promise<Swept> {
   const orphans = new Orphans(db);
-  const swept: Swept = { resumed: 0, orphaned: 0, revisited: 0, receipts: 0, isComplete: false };
+  const swept: Swept = { resumed: 0, orphaned: 0, revisited: 0, receipts: 0, purged: 0, isComplete: false };
   const remove = (kind: "resumed" | "orphaned" | "revisited", take: (now: number) => Promise<Claim>) => async () => {
     const claim = await take(clock());
     await erase(claim, blobs, clock());
     swept[kind] += await orphans.forget(claim, clock());
     return claim.hasMore;
   };
+  let purges = 0;
+  let isPurged = false;
+  const purge = async () => {
+    const { rows, hasMore } = await purgeSome(db, clock());
+    swept.purged += rows;
+    isPurged = !hasMore;
+    return hasMore && ++purges < maxPurgeBatches;
+  };
   const steps = [
+    purge,
     remove("resumed", (now) => orphans.claimAbandoned(now)),
     remove("orphaned", (now) => orphans.claimOrphaned(now)),
     remove("revisited", (now) => orphans.claimErased(now)),
@@ -93,7 +108,7 @@ export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): 
     },
   ];
   try {
-    swept.isComplete = await repeatEach(steps, clock);
+    swept.isComplete = (await repeatEach(steps, clock)) && isPurged;
     return swept;
   } finally {
     const { isComplete, ...counts } = swept;

@@ -1,5 +1,5 @@
 import type { Namespace } from "../domain/names.ts";
-import { formatPrincipal, tokenIdOf } from "../domain/principal.ts";
+import { formatPrincipal, roles } from "../domain/principal.ts";
 import type { Principal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 
@@ -25,14 +25,17 @@ export interface Origin {
 
 /**
  * Rights are checked when a request begins; reading its body may take minutes. So the batch of the change asks again:
- * a token that was revoked or ran out meanwhile, or a namespace that was deleted, changes nothing.
+ * a token that was revoked or ran out meanwhile, whose member lost their role, or a namespace that was deleted,
+ * changes nothing.
  */
 export function refuseLostRights(db: D1Database, actor: Actor): D1PreparedStatement[] {
-  const token = tokenIdOf(actor.principal);
-  return [
-    db.prepare(refuseGone).bind(actor.namespace),
-    ...(token === undefined ? [] : [db.prepare(refuseDeadToken).bind(token, actor.now)]),
-  ];
+  return [db.prepare(refuseGone).bind(actor.namespace), ...refuseLostToken(db, actor)];
+}
+
+/** The same without the namespace, for changes that do not happen in one that exists. */
+export function refuseLostToken(db: D1Database, { principal, now }: Actor): D1PreparedStatement[] {
+  if (principal.kind !== "token") return [];
+  return [db.prepare(refuseDeadToken).bind(principal.id, now, roles.indexOf(principal.role))];
 }
 
 const refuseGone = `
@@ -41,7 +44,10 @@ INSERT INTO guards (namespace_gone) SELECT 1 WHERE NOT EXISTS (
 
 const refuseDeadToken = `
 INSERT INTO guards (token_dead) SELECT 1 WHERE NOT EXISTS (
-  SELECT 1 FROM tokens WHERE id = ?1 AND revoked_at IS NULL AND expires_at > ?2)`;
+  SELECT 1 FROM tokens t WHERE t.id = ?1 AND t.revoked_at IS NULL AND t.expires_at > ?2
+    AND (t.issuer IS NULL OR EXISTS (
+      SELECT 1 FROM members m WHERE m.namespace = t.namespace AND m.issuer = t.issuer AND m.subject = t.subject
+        AND CASE m.role WHEN 'admin' THEN 2 WHEN 'publisher' THEN 1 ELSE 0 END >= ?3)))`;
 
 /** The Problem behind a batch that one of these guards refused; undefined when it failed for another reason. */
 export function lostRights(error: unknown) {

@@ -1,0 +1,65 @@
+import { Hono } from "hono";
+import * as z from "zod";
+
+import { may } from "../domain/policy.ts";
+import { scopesOfRole } from "../domain/principal.ts";
+import { problem } from "../domain/problem.ts";
+import type { AppEnv } from "../env.ts";
+import { changeRole, findMember, listMembers, noSuchMember, removeMember } from "../storage/members.ts";
+import type { MemberRow } from "../storage/members.ts";
+import { requireCaller } from "./caller.ts";
+import { role } from "./fields.ts";
+import { readJson } from "./json.ts";
+import { firstPlace, formatPlace, placeKey, readPage, readPlace } from "./page.ts";
+import { formatTime } from "./shapes.ts";
+import { requireGrantable } from "./tokens.ts";
+
+/** The people of a namespace. They come by invitation (invitations.ts). */
+export const membersApi = new Hono<AppEnv>();
+
+const memberChange = z.strictObject({ role });
+
+membersApi.get("/namespaces/:namespace/members", async (context) => {
+  const { namespace } = await requireCaller(context, "manage-members");
+  const { items, next } = await readPage<MemberRow>(context, {
+    list: `members:${namespace.name}`,
+    key: placeKey,
+    load: (key, limit) => listMembers(context.env.DB, namespace.name, readPlace(key, firstPlace), limit),
+    keyOf: (row) => formatPlace(row.added_at, row.id),
+  });
+  return context.json({ members: items.map(formatMember), next_cursor: next });
+});
+
+membersApi.patch("/namespaces/:namespace/members/:id", async (context) => {
+  const caller = await requireCaller(context, "manage-members");
+  const { role } = await readJson(context, memberChange);
+  requireGrantable(caller, scopesOfRole[role]);
+  const member = await findMember(context.env.DB, caller.namespace.name, context.req.param("id"));
+  if (member === undefined) throw noSuchMember();
+  if (member.role !== role) await changeRole(context.env.DB, caller.actor, member.id, role);
+  return context.json(formatMember({ ...member, role }));
+});
+
+/** An admin removes anybody, everybody themselves. Who may do neither does not learn who is a member. */
+membersApi.delete("/namespaces/:namespace/members/:id", async (context) => {
+  const { actor, principal, namespace } = await requireCaller(context, "read");
+  const id = context.req.param("id");
+  const member = await findMember(context.env.DB, namespace.name, id);
+  const { name, visibility } = namespace;
+  const facts = { name, visibility };
+  const whom = { kind: "member", namespace: facts, person: member ?? nobody } as const;
+  if (!may(principal, "remove-member", whom)) {
+    throw problem("forbidden", `This token may not remove that member of the namespace "${name}"`);
+  }
+  if (member === undefined) throw noSuchMember();
+  await removeMember(context.env.DB, actor, id);
+  return context.body(null, 204);
+});
+
+/** Whom no token was minted for: an issuer is a URL. */
+const nobody = { issuer: "", subject: "" };
+
+export function formatMember(row: MemberRow) {
+  const { id, issuer, subject, role, added_by } = row;
+  return { id, issuer, subject, role, added_at: formatTime(row.added_at), added_by };
+}

@@ -1,0 +1,132 @@
+import type { Namespace } from "../domain/names.ts";
+import { formatPrincipal } from "../domain/principal.ts";
+import type { Person, Role } from "../domain/principal.ts";
+import { problem } from "../domain/problem.ts";
+import { commit } from "./change.ts";
+import type { Actor } from "./rights.ts";
+import type { Place } from "./tokens.ts";
+
+/** The people of a namespace. What was minted in a member's name ends with the membership, in the same batch. */
+export interface MemberRow {
+  id: string;
+  issuer: string;
+  subject: string;
+  role: Role;
+  added_at: number;
+  added_by: string;
+}
+
+/** In the order in which they came. */
+export async function listMembers(
+  db: D1Database,
+  namespace: Namespace,
+  after: Place,
+  limit: number,
+): Promise<MemberRow[]> {
+  const { results } = await db
+    .prepare(
+      `SELECT ${columns} FROM members WHERE namespace = ?1 AND (added_at, id) > (?2, ?3)
+       ORDER BY added_at, id LIMIT ?4`,
+    )
+    .bind(namespace, after.at, after.id, limit)
+    .all<MemberRow>();
+  return results;
+}
+
+export async function findMember(db: D1Database, namespace: Namespace, id: string): Promise<MemberRow | undefined> {
+  const row = await db
+    .prepare(`SELECT ${columns} FROM members WHERE namespace = ?1 AND id = ?2`)
+    .bind(namespace, id)
+    .first<MemberRow>();
+  return row ?? undefined;
+}
+
+/**
+ * Their tokens have less at once (viewer.ts). Whoever is no admin any more has no open invitations either.
+ * @throws Problem `last_admin`, `not_found`
+ */
+export async function changeRole(db: D1Database, actor: Actor, id: string, role: Role): Promise<void> {
+  const { namespace, now } = actor;
+  const isDemotion = role !== "admin";
+  await commit(db, actor, {
+    event: { ...aboutMember(id), action: "change-member", after: { role } },
+    statements: [
+      db.prepare(refuseNoMember).bind(namespace, id),
+      ...(isDemotion ? [db.prepare(refuseLastAdmin).bind(namespace, id)] : []),
+      ...(isDemotion ? [db.prepare(revokeInvitations).bind(namespace, id, now)] : []),
+      db.prepare(`UPDATE members SET role = ?3 WHERE namespace = ?1 AND id = ?2`).bind(namespace, id, role),
+    ],
+    refusals,
+  });
+}
+
+/** @throws Problem `last_admin`, `not_found` */
+export async function removeMember(db: D1Database, actor: Actor, id: string): Promise<void> {
+  const { namespace, now } = actor;
+  await commit(db, actor, {
+    event: { ...aboutMember(id), action: "remove-member" },
+    statements: [
+      db.prepare(refuseNoMember).bind(namespace, id),
+      db.prepare(refuseLastAdmin).bind(namespace, id),
+      db.prepare(revokeTokens).bind(namespace, id, now),
+      db.prepare(revokeInvitations).bind(namespace, id, now),
+      db.prepare(`DELETE FROM members WHERE namespace = ?1 AND id = ?2`).bind(namespace, id),
+    ],
+    refusals,
+  });
+}
+
+/** Belongs into the batch of a change, which has asked whether the actor may. */
+export function insertMember(
+  db: D1Database,
+  { principal, namespace, now }: Actor,
+  member: { id: string; person: Person; role: Role },
+): D1PreparedStatement {
+  const { issuer, subject } = member.person;
+  return db
+    .prepare(
+      `INSERT INTO members (id, namespace, issuer, subject, role, added_at, added_by)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+    )
+    .bind(member.id, namespace, issuer, subject, member.role, now, formatPrincipal(principal));
+}
+
+export function noSuchMember() {
+  return problem("not_found", "The namespace has no such member");
+}
+
+const refusals = {
+  target_gone: noSuchMember,
+  last_admin: () =>
+    problem("last_admin", "This is the last admin of the namespace; make another member admin first, or delete it"),
+};
+
+function aboutMember(id: string) {
+  return {
+    target: `members/${id}`,
+    beforeSql: `SELECT json_object('issuer', issuer, 'subject', subject, 'role', role) FROM members
+      WHERE namespace = ?1 AND id = ?9`,
+    parameters: [id],
+  };
+}
+
+const columns = `id, issuer, subject, role, added_at, added_by`;
+
+// ?1 namespace, ?2 id, ?3 now.
+
+const refuseNoMember = `
+INSERT INTO guards (target_gone) SELECT 1 WHERE NOT EXISTS (
+  SELECT 1 FROM members WHERE namespace = ?1 AND id = ?2)`;
+
+const refuseLastAdmin = `
+INSERT INTO guards (last_admin) SELECT 1 FROM members WHERE namespace = ?1 AND id = ?2 AND role = 'admin'
+  AND NOT EXISTS (SELECT 1 FROM members WHERE namespace = ?1 AND id <> ?2 AND role = 'admin')`;
+
+const isTheirs = `(issuer, subject) = (SELECT issuer, subject FROM members WHERE namespace = ?1 AND id = ?2)`;
+
+const revokeTokens = `
+UPDATE tokens SET revoked_at = ?3 WHERE namespace = ?1 AND ${isTheirs} AND revoked_at IS NULL`;
+
+const revokeInvitations = `
+UPDATE invitations SET revoked_at = ?3
+WHERE namespace = ?1 AND ${isTheirs} AND revoked_at IS NULL AND accepted_at IS NULL`;
