@@ -15,6 +15,7 @@ import { problemDetails } from "./api/problems.ts";
 import { publishApi } from "./api/publish.ts";
 import { resourceMetadata } from "./api/resource-metadata.ts";
 import { quotasApi } from "./api/quotas.ts";
+import { securityTxt } from "./api/security-txt.ts";
 import { skillsApi } from "./api/skills.ts";
 import { tokensApi } from "./api/tokens.ts";
 import { checkHost, checkOrigin, openToAll, secureHeaders } from "./boundary.ts";
@@ -75,6 +76,7 @@ for (const api of [...publisherApis, otherMethodsOf(publisherApis)]) app.route("
 app.route("/blobs", blobsApi);
 app.route("/", discoveryApi);
 app.route("/", resourceMetadata);
+app.route("/", securityTxt);
 
 app.notFound(() => problemDetails(problem("not_found", "Nothing is served at this address")));
 

@@ -1,11 +1,14 @@
 import type { Context, MiddlewareHandler } from "hono";
 
+import { isMcpPath } from "./domain/address.ts";
+import { hstsSeconds } from "./domain/limits.ts";
 import { problem } from "./domain/problem.ts";
 import type { Env } from "./env.ts";
 
 /**
- * What every request passes before a door: the Host must be ours (DNS rebinding), a browser's Origin must be allowed,
- * and every response leaves with a Cache-Control, because a cache in front would otherwise keep what has none.
+ * What every request passes before a door: the Host must be ours (DNS rebinding), a browser's Origin must be allowed.
+ * Every response leaves as something that a browser neither runs nor frames, and with a Cache-Control, because a cache
+ * in front would otherwise keep what has none.
  */
 const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -16,11 +19,37 @@ const exposedHeaders =
   "www-authenticate, mcp-session-id, mcp-protocol-version, location, retry-after, ratelimit, ratelimit-policy";
 const preflightSeconds = 600;
 
-export const secureHeaders: MiddlewareHandler = async (context, next) => {
+/** What a browser must not make of an answer, whoever tricks it into opening one: a page, a frame, a script. */
+const answersAreNoPages: readonly (readonly [string, string])[] = [
+  ["x-content-type-options", "nosniff"],
+  ["x-frame-options", "DENY"],
+  ["referrer-policy", "no-referrer"],
+  ["cross-origin-opener-policy", "same-origin"],
+  [
+    "permissions-policy",
+    "camera=(), clipboard-read=(), display-capture=(), fullscreen=(), geolocation=(), microphone=(), midi=(), " +
+      "payment=(), publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()",
+  ],
+];
+const contentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'";
+
+/** The outermost of all, so that refusals, redirects and preflights have these headers too. */
+export const secureHeaders: MiddlewareHandler<{ Bindings: Env }> = async (context, next) => {
   await next();
-  const { headers } = context.res;
-  headers.set("cache-control", "no-store, no-transform");
-  headers.set("x-content-type-options", "nosniff");
+  const { headers, status } = context.res;
+  const { path } = context.req;
+  // The MCP SDK says `no-cache` by itself; whatever else says how long it may be kept has said so on purpose.
+  if (isMcpPath(path) || status >= 400 || !headers.has("cache-control")) {
+    headers.set("cache-control", "no-store, no-transform");
+  }
+  for (const [name, value] of answersAreNoPages) headers.set(name, value);
+  if (!headers.has("content-security-policy")) headers.set("content-security-policy", contentSecurityPolicy);
+  const isEverybodys = headers.get("access-control-allow-origin") === "*";
+  headers.set("cross-origin-resource-policy", isEverybodys ? "cross-origin" : "same-origin");
+  if (context.env.PUBLIC_ORIGIN?.startsWith("https:")) {
+    headers.set("strict-transport-security", `max-age=${hstsSeconds}`);
+  }
+  if (/^\/(?:r|me|api)\//.test(path)) headers.set("x-robots-tag", "noindex");
   headers.append("vary", "authorization, origin");
 };
 
@@ -47,6 +76,16 @@ export const checkOrigin: MiddlewareHandler<{ Bindings: Env }> = async (context,
   context.res.headers.set("access-control-expose-headers", exposedHeaders);
 };
 
+/** CORS for what is everybody's: public bytes and the documents that clients look for. Never with credentials. */
+export const openToAll: MiddlewareHandler = async (context, next) => {
+  if (context.req.method === "OPTIONS" && context.req.header("access-control-request-method") !== undefined) {
+    return preflight(context, "*");
+  }
+  await next();
+  context.res.headers.set("access-control-allow-origin", "*");
+  context.res.headers.set("access-control-expose-headers", exposedHeaders);
+};
+
 function preflight(context: Context, origin: string): Response {
   return context.body(null, 204, {
     "access-control-allow-origin": origin,
@@ -67,11 +106,6 @@ function isAllowedOrigin(origin: string, env: Env): boolean {
   if (loopbackHosts.has(url.hostname)) return true;
   if (env.PUBLIC_ORIGIN && origin === new URL(env.PUBLIC_ORIGIN).origin) return true;
   return (env.ALLOWED_ORIGINS ?? "").split(/\s+/).includes(origin);
-}
-
-/** Where people reach the registry: as the operator says, else as this request did. */
-export function publicOrigin(context: Context<{ Bindings: Env }>): string {
-  return new URL(context.env.PUBLIC_ORIGIN || context.req.url).origin;
 }
 
 function hostnameOf(host: string): string {
