@@ -11,7 +11,7 @@ export async function purgeSome(db: D1Database, now: number): Promise<{ rows: nu
   if (name === null) return { rows: 0, hasMore: false };
   const releases = await changesOf(
     db,
-    removeReleases.map((statement) => db.prepare(statement).bind(name, now, purgeBatchReleases)),
+    removeReleases.map((statement) => db.prepare(statement).bind(name, purgeBatchReleases)),
   );
   if (releases > 0) return { rows: releases, hasMore: true };
   const rows = await changesOf(db, [
@@ -29,14 +29,16 @@ async function changesOf(db: D1Database, statements: D1PreparedStatement[]): Pro
 const nextToPurge = `
 SELECT name FROM namespaces WHERE deleted_at IS NOT NULL AND purged_at IS NULL ORDER BY deleted_at LIMIT 1`;
 
-// ?1 namespace, ?2 now, ?3 releases. The oldest go first; all statements of a batch mean the same ones.
+// ?1 namespace, ?2 releases. The oldest go first; all statements of a batch mean the same ones.
 
-const these = `(SELECT id FROM releases WHERE namespace = ?1 ORDER BY id LIMIT ?3)`;
+const gone = `(SELECT deleted_at FROM namespaces WHERE name = ?1)`;
 
-const theseKeys = `(SELECT path, version FROM releases WHERE namespace = ?1 ORDER BY id LIMIT ?3)`;
+const these = `(SELECT id FROM releases WHERE namespace = ?1 ORDER BY id LIMIT ?2)`;
+
+const theseKeys = `(SELECT path, version FROM releases WHERE namespace = ?1 ORDER BY id LIMIT ?2)`;
 
 const removeReleases = [
-  `UPDATE skills SET deleted_at = coalesce(deleted_at, ?2), current = NULL, search_text = ''
+  `UPDATE skills SET deleted_at = ${gone}, current = NULL, search_text = ''
    WHERE namespace = ?1 AND current IS NOT NULL AND path IN (SELECT path FROM ${theseKeys})`,
   `INSERT INTO spent_versions (namespace, path, version, major, minor, patch, pre)
    SELECT namespace, path, version, major, minor, patch, pre FROM releases WHERE id IN ${these}
@@ -51,7 +53,7 @@ DELETE FROM ${table} WHERE (${keys}) IN (SELECT ${keys} FROM ${table} WHERE name
 
 /** What refers to another comes before it. */
 const removeRows = [
-  `UPDATE skills SET deleted_at = unixepoch() * 1000
+  `UPDATE skills SET deleted_at = ${gone}
    WHERE (namespace, path) IN (SELECT namespace, path FROM skills WHERE namespace = ?1 AND deleted_at IS NULL LIMIT ?2)`,
   remove("collection_items", "namespace, collection, position"),
   remove("collection_editions", "namespace, collection, edition"),

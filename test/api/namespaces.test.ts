@@ -1,15 +1,23 @@
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 
 import { app } from "../../src/app.ts";
 import { api, newNamespace, newToken, seedSkill, send } from "../harness.ts";
 
+const secretOf = (token: string) => token.split("_")[2]!;
+
+/** What is left of a rate limit differs from one request to the next, whatever it asked for. */
+const headersOf = (headers: Headers) => [...headers].filter(([name]) => !name.startsWith("ratelimit"));
+
 describe("a namespace", () => {
   it("is created by the operator, public unless said otherwise, and shown", async () => {
     const { status, body, headers } = await api("POST", "/namespaces", { name: "acme-tools", title: "Acme" });
     expect([status, headers.get("location")]).toEqual([201, "/api/v1/namespaces/acme-tools"]);
     expect(body).toMatchObject({ name: "acme-tools", title: "Acme", visibility: "public", revision: 0 });
-    expect((await api("GET", "/namespaces/acme-tools", undefined, null)).body).toEqual(body);
+    expect((await api("GET", "/namespaces/acme-tools")).body).toEqual(body);
+    const { revision: _, ...shownToAll } = body;
+    expect((await api("GET", "/namespaces/acme-tools", undefined, null)).body).toEqual(shownToAll);
   });
 
   it("is created once: 409 for the name that is taken", async () => {
@@ -60,15 +68,11 @@ describe("a namespace", () => {
     expect(body["next_cursor"]).toBeNull();
   });
 
-  it.each([
-    ["POST", "/namespaces"],
-    ["GET", "/namespaces"],
-  ])("%s %s is the operator's alone", async (method, path) => {
-    const body = method === "POST" ? { name: "acme-y" } : undefined;
-    const admin = await newToken(await newNamespace(), "admin");
-    expect((await api(method, path, body, null)).status).toBe(401);
-    expect((await api(method, path, body, "wrong")).status).toBe(401);
-    const refused = await api(method, path, body, admin);
+  it("is created by the operator alone, unless the deployment says otherwise", async () => {
+    const create = (token: string | null) => api("POST", "/namespaces", { name: "acme-y" }, token);
+    expect((await create(null)).status).toBe(401);
+    expect((await create("wrong")).status).toBe(401);
+    const refused = await create(await newToken(await newNamespace(), "admin"));
     expect([refused.status, refused.body["code"]]).toEqual([403, "forbidden"]);
   });
 
@@ -95,7 +99,7 @@ describe("a namespace", () => {
           api("GET", `/namespaces/never-created${path}`, undefined, token),
         ]);
         expect([path, known.status, known.body]).toEqual([path, 404, unknown.body]);
-        expect([...known.headers]).toEqual([...unknown.headers]);
+        expect(headersOf(known.headers)).toEqual(headersOf(unknown.headers));
       }
       expect([
         path,
@@ -115,14 +119,14 @@ describe("a token", () => {
     });
     expect(status).toBe(201);
     const token = body["token"] as string;
-    expect(token).toMatch(/^skr_[0-9a-f]{16}_[0-9a-f]{64}$/);
+    expect(token).toMatch(/^skr_[0-9a-f]{16}_[0-9a-f]{64}_[0-9a-f]{16}$/);
     const days = (Date.parse(body["expires_at"] as string) - Date.parse(body["created_at"] as string)) / 86_400_000;
     expect(days).toBe(7);
     const listed = await api("GET", `/namespaces/${namespace}/tokens`);
-    expect(JSON.stringify(listed.body)).not.toContain(token.slice(-64));
+    expect(JSON.stringify(listed.body)).not.toContain(secretOf(token));
     expect(listed.body["tokens"]).toMatchObject([{ id: body["id"], role: "publisher", label: "ci", revoked_at: null }]);
     const dump = await env.DB.prepare("SELECT * FROM tokens WHERE namespace = ?1").bind(namespace).all();
-    expect(JSON.stringify(dump.results)).not.toContain(token.slice(-64));
+    expect(JSON.stringify(dump.results)).not.toContain(secretOf(token));
   });
 
   it("no longer works once it has expired or is revoked", async () => {
@@ -198,11 +202,15 @@ describe("secrets that are missing or short", () => {
     async (secret) => {
       const bindings = { ...env, ADMIN_TOKEN: secret };
       const attempt = (headers: Record<string, string>, path: string) =>
-        app.fetch(new Request(`http://localhost${path}`, { headers }), bindings as typeof env);
+        app.fetch(
+          new Request(`http://localhost${path}`, { headers }),
+          bindings as typeof env,
+          createExecutionContext(),
+        );
       const refused = await attempt({ authorization: "Bearer short" }, "/api/v1/namespaces");
       expect([refused.status, ((await refused.json()) as { code: string }).code]).toEqual([503, "not_configured"]);
       expect((await attempt({ authorization: "Bearer short" }, "/mcp")).status).toBe(503);
-      expect((await attempt({}, "/api/v1/namespaces")).status).toBe(401);
+      expect((await attempt({}, "/api/v1/namespaces")).status).toBe(200);
     },
   );
 });

@@ -278,7 +278,16 @@ describe("the scheduled Worker", () => {
     await env.DB.prepare(`UPDATE blobs SET touched_at = 0 WHERE digest = ?1`).bind(digest).run();
     const { lines } = await runScheduled();
     expect(lines).toEqual([
-      { level: "info", event: "sweep", resumed: 0, orphaned: 1, revisited: 0, receipts: 0, purged: 0, isComplete: true },
+      {
+        level: "info",
+        event: "sweep",
+        resumed: 0,
+        orphaned: 1,
+        revisited: 0,
+        receipts: 0,
+        purged: 0,
+        isComplete: true,
+      },
     ]);
     expect(await isStored(digest!)).toEqual(gone);
   });
