@@ -43,6 +43,11 @@ export async function read(response: Response): Promise<Answer> {
   return { status: response.status, headers: response.headers, body };
 }
 
+/** For answers that have to be alike: each of them leaves less of its caller's limit, whatever it was about. */
+export function lastingHeaders(headers: Headers): [string, string][] {
+  return [...headers].filter(([name]) => name !== "ratelimit");
+}
+
 let names = 0;
 
 /** A namespace of a test's own, since storage is shared within a test file. */

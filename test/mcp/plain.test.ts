@@ -2,7 +2,7 @@ import { classifyInboundRequest } from "@modelcontextprotocol/server";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import { findPlain } from "../../src/mcp/plain.ts";
-import { newNamespace, newToken, publish, seedSkill, send, skillMdOf } from "../harness.ts";
+import { newNamespace, newToken, publish, seedSkill, send, skillMdOf, lastingHeaders } from "../harness.ts";
 
 /**
  * The hot methods are answered without building an SDK server where a request is beyond doubt. Each request is sent
@@ -92,7 +92,7 @@ async function answer(request: Request) {
     headers: [...request.headers],
     body: await request.text(),
   });
-  return { status: response.status, headers: [...response.headers], text: await response.text() };
+  return { status: response.status, headers: lastingHeaders(response.headers), text: await response.text() };
 }
 
 async function expectSame(era: Era, ask: Ask): Promise<string> {
