@@ -194,6 +194,13 @@ BEGIN
   SELECT RAISE(ABORT, 'audit_append_only');
 END;
 
+-- REPLACE deletes without telling the trigger above. (A row that brings no id has -1 here.)
+CREATE TRIGGER audit_is_not_replaced BEFORE INSERT ON audit
+WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id)
+BEGIN
+  SELECT RAISE(ABORT, 'audit_append_only');
+END;
+
 ALTER TABLE guards ADD COLUMN namespace_gone INTEGER CONSTRAINT namespace_gone CHECK (namespace_gone IS NULL);
 ALTER TABLE guards ADD COLUMN quota_skills INTEGER CONSTRAINT quota_skills CHECK (quota_skills IS NULL);
 ALTER TABLE guards ADD COLUMN quota_bytes INTEGER CONSTRAINT quota_bytes CHECK (quota_bytes IS NULL);
