@@ -13,7 +13,6 @@ import { reportMemory, seedLargeFiles } from "./memory.ts";
 import { reportNeighbour } from "./neighbour.ts";
 import { median, ratio, table, whole } from "./report.ts";
 import type { Sample } from "./report.ts";
-import { reportNeighbour } from "./neighbour.ts";
 import { mcp } from "./requests.ts";
 
 /**

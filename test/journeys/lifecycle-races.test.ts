@@ -6,7 +6,7 @@ import { app } from "../../src/app.ts";
 import type { Namespace, SkillPath } from "../../src/domain/names.ts";
 import type { Version } from "../../src/domain/version.ts";
 import type { Env } from "../../src/env.ts";
-import { api, newNamespace, newToken, operator, read } from "../harness.ts";
+import { api, api, newNamespace, newToken, operator, read } from "../harness.ts";
 import { Injector } from "./faults/injector.ts";
 import { look, withoutRevision } from "./faults/reader.ts";
 import { call, done, inFolders, notes, post, publishes, twoReleases, yank } from "./faults/scenarios.ts";
@@ -210,6 +210,8 @@ describe("a token revoked during an upload", () => {
     for (let moment = 0; ; moment++) {
       const namespace = (await newNamespace()) as Namespace;
       const token = await newToken(namespace, "publisher");
+      // Its first use in an hour is written down beside the work, which is no moment of the upload.
+      await api("GET", `/namespaces/${namespace}/skills`, undefined, token);
       const before = await look({ namespace, releases });
       let made = 0;
       const injector = new Injector(env, new Map(), {

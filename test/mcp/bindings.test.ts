@@ -143,6 +143,8 @@ describe.each(["2026-07-28", "2025-11-25"])("what a request costs in %s", (era) 
     const spent = await cost(open, method, given, { era });
     expect([spent.status, spent.d1, spent.r2]).toEqual([200, d1, r2]);
     const token = await newToken(open, "reader");
+    // Its first use in an hour is written down, after the answer.
+    expect((await cost(open, method, given, { token, era })).d1).toBe(d1 + 1);
     const withToken = await cost(open, method, given, { token, era });
     expect([withToken.status, withToken.d1, withToken.r2]).toEqual([200, d1, r2]);
   });

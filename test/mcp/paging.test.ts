@@ -184,12 +184,14 @@ describe("a page", () => {
 });
 
 describe("the root address", () => {
-  it("lists the skills of `registry` in one page of at most 100, with unique names", async () => {
+  it("lists the featured collection in one page of at most 100, with unique names", async () => {
     const { status } = await api("POST", "/namespaces", { name: "registry" });
     expect(status).toBe(201);
     await seedSkill("registry", "alpha", {}, "?path=first/alpha");
     await seedSkill("registry", "alpha", {}, "?path=second/alpha");
     await seedSkill("registry", "beta");
+    expect((await modern("/mcp", "skills/list")).result!["skills"]).toEqual([]);
+    await api("PUT", "/namespaces/registry/collections/featured", { skills: "all" });
     const { result } = await modern("/mcp", "skills/list");
     expect((result!["skills"] as { uri: string }[]).map((skill) => skill.uri)).toEqual([
       "skill://registry/beta/SKILL.md",

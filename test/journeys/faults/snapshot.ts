@@ -32,8 +32,35 @@ export async function take(namespace: Namespace): Promise<Snapshot> {
   const known = await env.DB.prepare("SELECT json_group_array(digest) AS digests FROM blobs").first<string>("digests");
   return {
     namespace,
-    tables: tables.map((table, index) => ({ table, rows: answers[index]!.results })),
+    tables: tables.map((table, index) => ({ table, rows: answers[index]!.results.map(withoutGenerated) })),
     digests: known!,
+  };
+}
+
+/** Nothing can be written to a column that the database computes. */
+function withoutGenerated({ skeleton: _, ...row }: Record<string, string | number | null>) {
+  return row;
+}
+
+/** The counts of a namespace come back with its row, and what was recorded since has to go; the triggers wait. */
+const waiting = [
+  "audit_is_not_deleted",
+  "skills_count_new",
+  "skills_count_changed",
+  "releases_count_new",
+  "releases_count_gone",
+];
+
+async function waitingTriggers(): Promise<{ drop: D1PreparedStatement[]; create: D1PreparedStatement[] }> {
+  const { results } = await env.DB.prepare(
+    "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name IN (SELECT value FROM json_each(?1))",
+  )
+    .bind(JSON.stringify(waiting))
+    .all<{ name: string; sql: string }>();
+  if (results.length !== waiting.length) throw new Error("a trigger that the snapshot knows is gone");
+  return {
+    drop: results.map(({ name }) => env.DB.prepare(`DROP TRIGGER ${name}`)),
+    create: results.map(({ sql }) => env.DB.prepare(sql)),
   };
 }
 
@@ -53,13 +80,18 @@ export async function putBack({ namespace, tables, digests }: Snapshot): Promise
       );
     }),
   );
+  const { drop, create } = await waitingTriggers();
   // Skills refer to releases and releases to skills.
   const answers = await env.DB.batch<{ digest: string }>([
     env.DB.prepare("PRAGMA defer_foreign_keys = ON"),
+    ...drop,
     ...erase,
     forget,
     ...insert,
+    ...create,
   ]);
-  const gone = answers[erase.length + 1]!.results.map(({ digest }) => `blobs/sha256/${digest.slice("sha256:".length)}`);
+  const gone = answers[drop.length + erase.length + 1]!.results.map(
+    ({ digest }) => `blobs/sha256/${digest.slice("sha256:".length)}`,
+  );
   if (gone.length > 0) await env.BLOBS.delete(gone);
 }
