@@ -6,7 +6,7 @@ import { app } from "../../src/app.ts";
 import type { Namespace, SkillPath } from "../../src/domain/names.ts";
 import type { Version } from "../../src/domain/version.ts";
 import type { Env } from "../../src/env.ts";
-import { api, api, newNamespace, newToken, operator, read } from "../harness.ts";
+import { api, newNamespace, newToken, operator, read } from "../harness.ts";
 import { Injector } from "./faults/injector.ts";
 import { look, withoutRevision } from "./faults/reader.ts";
 import { call, done, inFolders, notes, post, publishes, twoReleases, yank } from "./faults/scenarios.ts";
