@@ -57,7 +57,7 @@ const mcp = (context: Context<AppEnv>) =>
 for (const path of ["/mcp", "/mcp/*", "/me/mcp", "/me/mcp/*", "/r/:secret/mcp"]) app.all(path, mcp);
 
 // Door 2: publishers.
-const publisherApis = [
+export const publisherApis = [
   namespacesApi,
   tokensApi,
   membersApi,
