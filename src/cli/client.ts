@@ -28,8 +28,10 @@ export class ApiClient {
       type: "application/json",
       bytes: JSON.stringify(namespace),
     });
-    if (response.status === 201 || response.status === 409) return response.status === 201;
-    throw new Error(`The namespace "${namespace.name}" was refused: ${response.status} ${await response.text()}`);
+    const answer = await response.text();
+    if (response.status === 201) return true;
+    if (response.status === 409 && answer.includes('"namespace_exists"')) return false;
+    throw new Error(`The namespace "${namespace.name}" was refused: ${response.status} ${answer}`);
   }
 
   /** A collection that exists already stays as it is. */
