@@ -280,17 +280,21 @@ describe("a private namespace", () => {
     ["an empty POST", { method: "POST" }],
   ];
 
-  it.each(requests)("answers %s exactly as an unknown one does: 401 without metadata", async (_, init) => {
-    const space = await newNamespace("private");
-    const outcomes = [];
-    for (const at of [`/mcp/${space}`, "/mcp/never-created", "/mcp/Not_A_Name", "/mcp/api", "/mcp/some/collection"]) {
-      const response = await send(at, init);
-      outcomes.push([response.status, lastingHeaders(response.headers), await response.text()]);
-    }
-    for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0]);
-    expect(outcomes[0]![0]).toBe(401);
-    expect(Object.fromEntries(outcomes[0]![1] as [string, string][])["www-authenticate"]).toBe("Bearer");
-  });
+  it.each(requests)(
+    "answers %s exactly as an unknown one does: 401 with the metadata of the address",
+    async (_, init) => {
+      const space = await newNamespace("private");
+      const outcomes = [];
+      for (const at of [`/mcp/${space}`, "/mcp/never-created", "/mcp/Not_A_Name", "/mcp/api", "/mcp/some/collection"]) {
+        const response = await send(at, init);
+        const headers = JSON.stringify(lastingHeaders(response.headers)).replaceAll(at, "ADDRESS");
+        outcomes.push([response.status, headers, await response.text()]);
+      }
+      for (const outcome of outcomes) expect(outcome).toEqual(outcomes[0]);
+      expect(outcomes[0]![0]).toBe(401);
+      expect(outcomes[0]![1]).toContain("/.well-known/oauth-protected-resourceADDRESS");
+    },
+  );
 
   it("answers every method, in both eras, exactly as an unknown one does", async () => {
     const space = await newNamespace("private");
@@ -323,7 +327,9 @@ describe("a private namespace", () => {
           call("/mcp/never-created", method, params),
         ]);
         expect([known.status, known.body]).toEqual([401, unknown.body]);
-        expect(lastingHeaders(known.headers)).toEqual(lastingHeaders(unknown.headers));
+        const plain = (headers: Headers) =>
+          JSON.stringify(lastingHeaders(headers)).replaceAll(space, "x").replaceAll("never-created", "x");
+        expect(plain(known.headers)).toEqual(plain(unknown.headers));
       }
     }
   });
@@ -336,7 +342,7 @@ describe("a private namespace", () => {
     expect((await modern(`/mcp/${space}`, "skills/list", {}, { token })).result!["skills"]).toHaveLength(1);
     await api("DELETE", `/namespaces/${space}/tokens/${body["id"] as string}`);
     const { status, headers } = await modern(`/mcp/${space}`, "skills/list", {}, { token });
-    expect([status, headers.get("www-authenticate")]).toEqual([401, 'Bearer error="invalid_token"']);
+    expect([status, headers.get("www-authenticate")?.split(",")[0]]).toEqual([401, 'Bearer error="invalid_token"']);
   });
 
   it("treats a token of another namespace as nobody: 401, like an unknown one", async () => {
