@@ -1,6 +1,10 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 
+import type { Namespace } from "../../src/domain/names.ts";
+import { scopesOfRole } from "../../src/domain/principal.ts";
+import type { Principal } from "../../src/domain/principal.ts";
+import { changeRole } from "../../src/storage/members.ts";
 import { api, modern, newNamespace, newToken } from "../harness.ts";
 import { actionsOf, newMember } from "./tenancy.ts";
 
@@ -161,5 +165,28 @@ describe("the last admin", () => {
       ]);
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     }
+  });
+});
+
+describe("a member who lost their role", () => {
+  it("changes nothing any more with what their token was allowed when the request began", async () => {
+    const namespace = (await newNamespace("private")) as Namespace;
+    const [member, other] = [await newMember(namespace, "admin"), await newMember(namespace, "admin")];
+    const principal: Principal = {
+      kind: "token",
+      id: member.tokenId,
+      namespace,
+      role: "admin",
+      scopes: scopesOfRole.admin,
+      below: "",
+      member: member.person,
+    };
+    const actor = { principal, namespace, now: Date.now(), from: { address: "", agent: "" } };
+    await changeRole(env.DB, actor, other.id, "publisher");
+    await changeRole(env.DB, actor, other.id, "admin");
+    await api("PATCH", at(namespace, member.id), { role: "publisher" });
+    const before = await actionsOf(namespace);
+    await expect(changeRole(env.DB, actor, other.id, "reader")).rejects.toMatchObject({ code: "invalid_token" });
+    expect(await actionsOf(namespace)).toEqual(before);
   });
 });
