@@ -1,0 +1,221 @@
+import { formatCursor } from "../../src/domain/cursor.ts";
+import { packZip } from "../../src/publish/pack.ts";
+import { skillMdOf, toFiles } from "../harness.ts";
+import type { Attempt } from "./answers.ts";
+import { den } from "./seed.ts";
+import type { Target } from "./seed.ts";
+
+/**
+ * For every route what is tried at it, aimed at a target. `coverage.test.ts` fails for a route that is not here.
+ * Where a name could be looked for inside the caller's own namespace, that is tried too.
+ */
+const json = { "content-type": "application/json" };
+const get = (path: string, headers: Record<string, string> = {}): Attempt => ({ method: "GET", path, headers });
+const sent = (method: string, path: string, body: unknown): Attempt => ({
+  method,
+  path,
+  headers: json,
+  body: JSON.stringify(body),
+});
+const at = (namespace: string) => `/api/v1/namespaces/${namespace}`;
+const both = (t: Target) => [at(t.namespace), at(den)];
+const time = "9999999999999";
+
+function upload(t: Target, query: string): Attempt {
+  const zip = packZip(toFiles({ "SKILL.md": skillMdOf("new-plan") }));
+  const headers = { "content-type": "application/zip", "idempotency-key": "again" };
+  return { method: "POST", path: `${at(t.namespace)}/skills${query}`, headers, body: zip };
+}
+
+type Table = Record<string, (t: Target, link: string) => Attempt[]>;
+
+const namespaces: Table = {
+  "POST /api/v1/namespaces": (t) => [sent("POST", "/api/v1/namespaces", { name: t.namespace })],
+  "GET /api/v1/namespaces": (t) => [
+    get("/api/v1/namespaces"),
+    get(`/api/v1/namespaces?cursor=${formatCursor("namespaces", { page: 1, key: "alpha-a" })}`),
+    get(`/api/v1/namespaces?cursor=${formatCursor("namespaces", { page: 1, key: t.namespace })}`),
+  ],
+  "GET /api/v1/namespaces/:namespace": (t) => [get(at(t.namespace))],
+  "PATCH /api/v1/namespaces/:namespace": (t) => [
+    sent("PATCH", at(t.namespace), { visibility: "public" }),
+    sent("PATCH", at(t.namespace), { wrong: 1 }),
+  ],
+  "DELETE /api/v1/namespaces/:namespace": (t) => [{ method: "DELETE", path: at(t.namespace) }],
+  "GET /api/v1/namespaces/:namespace/quotas": (t) => [get(`${at(t.namespace)}/quotas`)],
+  "PUT /api/v1/namespaces/:namespace/quotas": (t) =>
+    both(t).map((base) => sent("PUT", `${base}/quotas`, { skills: 1, bytes: 1, publishes_a_day: 1 })),
+  "GET /api/v1/namespaces/:namespace/audit": (t) => [
+    get(`${at(t.namespace)}/audit`),
+    get(`${at(t.namespace)}/audit?action=publish&before=2099-01-01`),
+    get(
+      `${at(t.namespace)}/audit?cursor=${formatCursor(`audit:${JSON.stringify([true, t.namespace])}`, { page: 1, key: "999" })}`,
+    ),
+    get(
+      `${at(den)}/audit?cursor=${formatCursor(`audit:${JSON.stringify([true, t.namespace])}`, { page: 1, key: "999" })}`,
+    ),
+  ],
+  "GET /api/v1/namespaces/:namespace/audit.jsonl": (t) => [get(`${at(t.namespace)}/audit.jsonl`)],
+  "GET /api/v1/audit": (t) => [get("/api/v1/audit"), get(`/api/v1/audit?namespace=${t.namespace}`)],
+  "GET /api/v1/me": () => [get("/api/v1/me")],
+};
+
+const rights: Table = {
+  "POST /api/v1/namespaces/:namespace/tokens": (t) => [
+    sent("POST", `${at(t.namespace)}/tokens`, { role: "admin" }),
+    sent("POST", `${at(t.namespace)}/tokens`, { role: "owner" }),
+  ],
+  "GET /api/v1/namespaces/:namespace/tokens": (t) => [
+    get(`${at(t.namespace)}/tokens`),
+    ...both(t).map((base) =>
+      get(`${base}/tokens?cursor=${formatCursor(`tokens:${t.namespace}`, { page: 1, key: `${time} ${t.tokenId}` })}`),
+    ),
+  ],
+  "GET /api/v1/namespaces/:namespace/tokens/:id": (t) =>
+    both(t).flatMap((base) => [get(`${base}/tokens/${t.tokenId}`), get(`${base}/tokens/${t.linkId}`)]),
+  "DELETE /api/v1/namespaces/:namespace/tokens/:id": (t) =>
+    both(t).flatMap((base) => [t.tokenId, t.linkId].map((id) => ({ method: "DELETE", path: `${base}/tokens/${id}` }))),
+  "POST /api/v1/namespaces/:namespace/tokens/:id/rotate": (t) =>
+    both(t).flatMap((base) => [
+      sent("POST", `${base}/tokens/${t.tokenId}/rotate`, { overlap_hours: 0 }),
+      { method: "POST", path: `${base}/tokens/${t.linkId}/rotate` },
+    ]),
+  "GET /api/v1/namespaces/:namespace/members": (t) => [
+    get(`${at(t.namespace)}/members`),
+    ...both(t).map((base) =>
+      get(`${base}/members?cursor=${formatCursor(`members:${t.namespace}`, { page: 1, key: `1 ${t.memberId}` })}`),
+    ),
+  ],
+  "PATCH /api/v1/namespaces/:namespace/members/:id": (t) =>
+    both(t).map((base) => sent("PATCH", `${base}/members/${t.memberId}`, { role: "reader" })),
+  "DELETE /api/v1/namespaces/:namespace/members/:id": (t) =>
+    both(t).map((base) => ({ method: "DELETE", path: `${base}/members/${t.memberId}` })),
+  "POST /api/v1/namespaces/:namespace/invitations": (t) => [
+    sent("POST", `${at(t.namespace)}/invitations`, { role: "admin" }),
+  ],
+  "GET /api/v1/namespaces/:namespace/invitations": (t) => [
+    get(`${at(t.namespace)}/invitations`),
+    ...both(t).map((base) =>
+      get(
+        `${base}/invitations?cursor=${formatCursor(`invitations:${t.namespace}`, { page: 1, key: `${time} ${t.invitationId}` })}`,
+      ),
+    ),
+  ],
+  "DELETE /api/v1/namespaces/:namespace/invitations/:id": (t) =>
+    both(t).map((base) => ({ method: "DELETE", path: `${base}/invitations/${t.invitationId}` })),
+  "GET /api/v1/invitations/:secret": (t) => [
+    get(`/api/v1/invitations/${t.invitation}`),
+    get(`/api/v1/invitations/${t.link}`),
+  ],
+  "POST /api/v1/invitations/:secret": (t) =>
+    [t.invitation, t.link, t.invitationId].map((secret) =>
+      sent("POST", `/api/v1/invitations/${secret}`, { issuer: "https://id.example", subject: "mallory" }),
+    ),
+  "POST /api/v1/namespaces/:namespace/links": (t) => [
+    sent("POST", `${at(t.namespace)}/links`, {}),
+    ...both(t).map((base) => sent("POST", `${base}/links`, { collection: t.collection })),
+  ],
+  "GET /api/v1/namespaces/:namespace/links": (t) => [
+    get(`${at(t.namespace)}/links`),
+    get(`${at(den)}/links?cursor=${formatCursor(`links:${t.namespace}`, { page: 1, key: `${time} ${t.linkId}` })}`),
+  ],
+  "DELETE /api/v1/namespaces/:namespace/links/:id": (t) =>
+    both(t).flatMap((base) => [t.linkId, t.tokenId].map((id) => ({ method: "DELETE", path: `${base}/links/${id}` }))),
+};
+
+const skills: Table = {
+  "POST /api/v1/namespaces/:namespace/skills": (t) =>
+    ["", `?path=${t.skill}`, `?path=${t.skill}&dry_run=true`, "?wrong=1"].map((query) => upload(t, query)),
+  "GET /api/v1/namespaces/:namespace/skills": (t) => [
+    get(`${at(t.namespace)}/skills`),
+    get(`${at(t.namespace)}/skills?cursor=${formatCursor(`api-skills:${t.namespace}`, { page: 1, key: t.skill })}`),
+    get(`${at(t.namespace)}/skills?cursor=wrong`),
+    get(`${at(den)}/skills?cursor=${formatCursor("api-skills:alpha-closed", { page: 1, key: "v" })}`),
+  ],
+  "GET /api/v1/namespaces/:namespace/skills/:rest{.+}": (t) => {
+    const releases = "/-/releases";
+    const one = `${releases}/${t.version}`;
+    const rest = ["", releases, one, `${releases}/current`, `${releases}/current/manifest`, `${one}/manifest`];
+    const files = [`${one}/files/${t.file}`, `${releases}/current/files/SKILL.md`, `${one}/files/`];
+    const archives = [`${one}/archive.zip`, `${one}/archive.tar.gz`, `${one}/archive.rar`, "/-/nothing"];
+    return [...rest, ...files, ...archives].flatMap((part) =>
+      both(t).map((base) => get(`${base}/skills/${t.skill}${part}`)),
+    );
+  },
+  "PATCH /api/v1/namespaces/:namespace/skills/:rest{.+}": (t) =>
+    both(t).flatMap((base) => [
+      sent("PATCH", `${base}/skills/${t.skill}`, { visibility: "public" }),
+      sent("PATCH", `${base}/skills/${t.skill}?dry_run=true`, { visibility: "public" }),
+      sent("PATCH", `${base}/skills/${t.skill}`, { current: t.version }),
+      sent("PATCH", `${base}/skills/${t.skill}/-/releases/${t.version}`, { yanked: true }),
+    ]),
+  "DELETE /api/v1/namespaces/:namespace/skills/:rest{.+}": (t) =>
+    both(t).flatMap((base) =>
+      ["", "?dry_run=true"].map((query) => ({ method: "DELETE", path: `${base}/skills/${t.skill}${query}` })),
+    ),
+};
+
+const address = "/api/v1/namespaces/:namespace/collections";
+
+const collections: Table = {
+  [`GET ${address}`]: (t) => [
+    get(`${at(t.namespace)}/collections`),
+    get(`${at(t.namespace)}/collections?cursor=${formatCursor(`collections:${t.namespace}`, { page: 1, key: "a" })}`),
+  ],
+  [`GET ${address}/:name`]: (t) => both(t).map((base) => get(`${base}/collections/${t.collection}`)),
+  [`PUT ${address}/:name`]: (t) =>
+    both(t).flatMap((base) => [
+      sent("PUT", `${base}/collections/${t.collection}`, {
+        skills: [{ namespace: t.namespace, path: t.skill, version: t.version }],
+      }),
+      sent("PUT", `${base}/collections/bravo-desk`, { skills: [`skill://${t.namespace}/${t.skill}/SKILL.md`] }),
+    ]),
+  [`DELETE ${address}/:name`]: (t) =>
+    both(t).map((base) => ({ method: "DELETE", path: `${base}/collections/${t.collection}` })),
+  [`GET ${address}/:name/editions`]: (t) => [
+    ...both(t).map((base) => get(`${base}/collections/${t.collection}/editions`)),
+    get(
+      `${at(t.namespace)}/collections/${t.collection}/editions?cursor=${formatCursor(`editions:${t.namespace}/${t.collection}`, { page: 1, key: "9" })}`,
+    ),
+  ],
+  [`POST ${address}/:name/return`]: (t) =>
+    both(t).map((base) => sent("POST", `${base}/collections/${t.collection}/return`, { edition: 1 })),
+};
+
+const index = ".well-known/agent-skills/index.json";
+
+const plain: Table = {
+  "GET /blobs/sha256/:hex": (t) => [
+    get(`/blobs/sha256/${t.hex}`),
+    get(`/blobs/sha256/${t.hex}`, { "if-none-match": `"sha256:${t.hex}"` }),
+  ],
+  "GET /.well-known/agent-skills/index.json": () => [get(`/${index}`)],
+  "GET /:namespace/.well-known/agent-skills/index.json": (t) => [get(`/${t.namespace}/${index}`)],
+  "GET /r/:secret/.well-known/agent-skills/index.json": (t, link) =>
+    [t.link, link].map((one) => get(`/r/${one}/${index}`)),
+  "GET /r/:secret/archives/:namespace/:rest{.+}": (t, link) =>
+    [t.link, link].map((one) => get(`/r/${one}/archives/${t.namespace}/${t.skill}/${t.version}.tar.gz`)),
+  "GET /.well-known/oauth-protected-resource/*": (t) =>
+    [`/mcp/${t.namespace}`, `/mcp/${t.namespace}/${t.collection}`, `/me/mcp/${t.namespace}`, `/r/${t.link}/mcp`].map(
+      (path) => get(`/.well-known/oauth-protected-resource${path}`),
+    ),
+  "GET /.well-known/security.txt": () => [get("/.well-known/security.txt")],
+};
+
+export const routes: Table = { ...namespaces, ...rights, ...skills, ...collections, ...plain };
+
+const verbs = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+/** Everything that is tried at a route; HEAD wherever there is GET. */
+export function attemptsAt(route: string, target: Target, link: string): Attempt[] {
+  const attempts = routes[route]!(target, link);
+  return attempts.flatMap((one) => (one.method === "GET" ? [one, { ...one, method: "HEAD" }] : [one]));
+}
+
+/** The methods that an address does not have. */
+export function otherAttemptsAt(pattern: string, target: Target, link: string): Attempt[] {
+  const here = Object.keys(routes).filter((route) => route.endsWith(` ${pattern}`));
+  const known = new Set(here.map((route) => route.split(" ")[0]));
+  const paths = new Set(here.flatMap((route) => routes[route]!(target, link).map(({ path }) => path)));
+  return [...paths].flatMap((path) => verbs.filter((verb) => !known.has(verb)).map((method) => ({ method, path })));
+}
