@@ -27,7 +27,8 @@ FROM viewer v CROSS JOIN wanted w
 CROSS JOIN skills s ON s.namespace = w.namespace AND s.path = w.path
 CROSS JOIN namespaces n ON n.name = s.namespace
 LEFT JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = w.version
-WHERE s.deleted_at IS NULL AND (s.visibility = 'unlisted' AND n.visibility = 'public' OR ${listedAnywhereSql})`;
+WHERE s.deleted_at IS NULL AND n.deleted_at IS NULL
+  AND (s.visibility = 'unlisted' AND n.visibility = 'public' OR ${listedAnywhereSql})`;
 
 /**
  * ?5 the skill's namespace, ?6 its path: the collections that hold it, as far as the viewer may read them; whoever

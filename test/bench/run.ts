@@ -31,7 +31,8 @@ const { values: options } = parseArgs({
 });
 
 const rounds = Number(options.rounds);
-const maxBundleKiB = 180;
+/** 180 before tenants, members, links, collections, quotas and rates, which added 24. */
+const maxBundleKiB = 200;
 const starts = 3;
 
 async function main(): Promise<void> {
