@@ -1,4 +1,4 @@
-import { listedAnywhereSql, sightSql, viewerSql } from "./viewer.ts";
+import { listedAnywhereSql, openedAnywhereSql, openedSql, sightSql, viewerSql } from "./viewer.ts";
 
 /** The statements about collections. Those that look begin with the viewer's four parameters (viewer.ts). */
 
@@ -6,14 +6,14 @@ import { listedAnywhereSql, sightSql, viewerSql } from "./viewer.ts";
 export const listCollections = `
 WITH ${sightSql}
 SELECT namespace, name, title, instructions, visibility, is_all, edition, created_at, updated_at FROM collections
-WHERE namespace = ?5 AND name > ?6 AND ((SELECT level FROM sight) > (visibility = 'private') OR (SELECT below FROM sight) IS NOT NULL)
+WHERE namespace = ?5 AND name > ?6 AND ${openedSql}
 ORDER BY name LIMIT ?7`;
 
 /** ?5 the namespace, ?6 its name */
 export const findCollection = `
 WITH ${sightSql}
 SELECT namespace, name, title, instructions, visibility, is_all, edition, created_at, updated_at FROM collections
-WHERE namespace = ?5 AND name = ?6 AND ((SELECT level FROM sight) > (visibility = 'private') OR (SELECT below FROM sight) IS NOT NULL)`;
+WHERE namespace = ?5 AND name = ?6 AND ${openedSql}`;
 
 /** ?5 JSON array of {namespace, path, version}: what the viewer may read of each, by its place in the array. */
 export const resolveItems = `
@@ -44,7 +44,7 @@ SELECT c.namespace, c.name, c.title, held.version FROM (
 CROSS JOIN viewer v
 CROSS JOIN collections c ON c.namespace = held.namespace AND c.name = held.collection
 CROSS JOIN namespaces n ON n.name = c.namespace AND n.deleted_at IS NULL
-WHERE v.everything OR v.namespace = n.name OR (n.visibility = 'public' AND c.visibility = 'public')
+WHERE ${openedAnywhereSql}
 ORDER BY c.namespace, c.name LIMIT ?7`;
 
 // Below, ?1 is the namespace and ?2 the collection.

@@ -1,5 +1,5 @@
 import type { SkillRow } from "./catalog-sql.ts";
-import { isBelow, listedAnywhereSql, listedSql, sightSql } from "./viewer.ts";
+import { isBelow, listedAnywhereSql, listedSql, openedAnywhereSql, sightSql } from "./viewer.ts";
 
 /**
  * Lists that somebody picked: what a collection holds in its order, and at a personal address the skills of the
@@ -31,8 +31,7 @@ const shownSql = `${sightSql},
 opened (is_all) AS MATERIALIZED (
   SELECT c.is_all FROM viewer v CROSS JOIN collections c ON c.namespace = ?5 AND c.name = ?6
   CROSS JOIN namespaces n ON n.name = c.namespace
-  WHERE n.deleted_at IS NULL
-    AND (v.everything OR v.namespace = n.name OR (n.visibility = 'public' AND c.visibility = 'public'))
+  WHERE n.deleted_at IS NULL AND ${openedAnywhereSql}
 ),
 picked AS (${own} UNION ALL ${all} UNION ALL ${items}),
 readable AS (

@@ -74,9 +74,12 @@ export function viewerParameters(viewer: Viewer, reach: Reach): [string, string 
   ];
 }
 
-/** `viewer`: one row. The namespace whose private skills the token opens, if it lives, and below which path. */
-export const viewerSql = `viewer (everything, namespace, below) AS MATERIALIZED (
-  SELECT ?1 ->> 'everything', t.namespace, t.below FROM (SELECT 1)
+/**
+ * `viewer`: one row. The namespace whose private skills the token opens, if it lives, and below which path; of a read
+ * link also the collection to which it leads.
+ */
+export const viewerSql = `viewer (everything, namespace, below, kind, collection) AS MATERIALIZED (
+  SELECT ?1 ->> 'everything', t.namespace, t.below, t.kind, t.collection FROM (SELECT 1)
   LEFT JOIN tokens t ON t.id = ?1 ->> 'id' AND t.secret_hash = ?1 ->> 'hash' AND t.revoked_at IS NULL AND t.expires_at > ?4
 )`;
 
@@ -106,8 +109,19 @@ export const readableSql = `((SELECT level FROM sight) > (s.visibility = 'privat
 /** True for a skill `s` of namespace ?5 that lists and prompts show to the viewer. */
 export const listedSql = `s.visibility <> 'unlisted' AND ${readableSql}`;
 
-/** True for a skill `s` of namespace ?5 of which the viewer sees the publisher's view. */
-export const surveyedSql = `((SELECT level FROM sight) = 2 OR ${isBelow("(SELECT below FROM sight)")})`;
+/** True for a skill `s` of namespace ?5 of which the viewer sees the publisher's view; no read link has that. */
+export const surveyedSql = `((SELECT kind FROM viewer) IS NOT 'link'
+  AND ((SELECT level FROM sight) = 2 OR ${isBelow("(SELECT below FROM sight)")}))`;
+
+/** True for a collection (not aliased) of namespace ?5 that the viewer may open; a read link to another opens none. */
+export const openedSql = `CASE WHEN name = coalesce((SELECT collection FROM viewer), name)
+  THEN (SELECT level FROM sight) > (visibility = 'private') OR (SELECT below FROM sight) IS NOT NULL
+  ELSE visibility = 'public' AND (SELECT visibility FROM namespaces WHERE name = ?5) = 'public' END`;
+
+/** The same across namespaces, for a collection `c` with its namespace `n` and the viewer `v`. */
+export const openedAnywhereSql = `(v.everything
+  OR (v.namespace = n.name AND c.name = coalesce(v.collection, c.name))
+  OR (n.visibility = 'public' AND c.visibility = 'public'))`;
 
 /** The same as `listedSql` across namespaces, for a skill `s` with its namespace `n` and the viewer `v`. */
 export const listedAnywhereSql = `s.visibility <> 'unlisted' AND n.deleted_at IS NULL
