@@ -3,14 +3,18 @@ import { findConflicts } from "./publish-state.ts";
 /** The statements of the ledger. ?1 is the namespace, and ?2 the path wherever one skill is meant. */
 
 /**
- * ?1 JSON array of {digest, size}, ?2 now, ?3 the birth of rows that this touch inserts. A publisher whose clock was
- * read long ago does not make a row older than it is.
+ * ?1 JSON array of {digest, size}, ?2 now, ?3 the birth of rows that this touch inserts, ?4 the namespace. A publisher
+ * whose clock was read long ago does not make a row older than it is. `is_held`: a release of this very namespace has
+ * the bytes; those that only others have count as missing, or a publish would tell by its speed who has which bytes.
  */
 export const touchBlobs = `
 INSERT INTO blobs (digest, size, state, touched_at, birth)
 SELECT DISTINCT value ->> 'digest', value ->> 'size', 'touched', ?2, ?3 FROM json_each(?1) WHERE true
 ON CONFLICT (digest) DO UPDATE SET touched_at = max(touched_at, excluded.touched_at) WHERE state <> 'deleting'
-RETURNING digest, state, birth`;
+RETURNING digest, state, birth, (
+  EXISTS (SELECT 1 FROM release_files f WHERE f.digest = blobs.digest AND f.namespace = ?4)
+  OR EXISTS (SELECT 1 FROM releases r WHERE r.zip_digest = blobs.digest AND r.namespace = ?4)
+  OR EXISTS (SELECT 1 FROM releases r WHERE r.tar_digest = blobs.digest AND r.namespace = ?4)) AS is_held`;
 
 /** ?1 JSON object of digests and the births of their rows */
 export const markStored = `

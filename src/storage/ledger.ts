@@ -91,17 +91,18 @@ export class Ledger {
   }
 
   /**
-   * Reserves the blobs of an upload and returns those whose bytes are still missing.
+   * Reserves the blobs of an upload and returns those whose bytes have to be sent: what this namespace does not hold,
+   * whether or not another does.
    * @throws Problem `busy` when a sweep is removing one of them right now.
    */
   async touch(blobs: readonly Blob[], now: number): Promise<Set<Digest>> {
     const { results } = await this.#db
       .prepare(sql.touchBlobs)
-      .bind(JSON.stringify(blobs), now, crypto.randomUUID())
-      .all<{ digest: Digest; state: string; birth: string }>();
+      .bind(JSON.stringify(blobs), now, crypto.randomUUID(), this.#namespace)
+      .all<{ digest: Digest; state: string; birth: string; is_held: number }>();
     if (results.length < new Set(blobs.map((blob) => blob.digest)).size) throw busy();
     for (const { digest, birth } of results) this.#births.set(digest, birth);
-    return new Set(results.filter((row) => row.state === "touched").map((row) => row.digest));
+    return new Set(results.filter((row) => row.is_held === 0).map((row) => row.digest));
   }
 
   /** Marks blobs whose bytes R2 has taken and checked, in the rows that were touched for them and in no others. */

@@ -19,7 +19,7 @@ import type { Blob, Change } from "../../src/storage/ledger.ts";
 import { Lifecycle } from "../../src/storage/lifecycle.ts";
 import { Orphans } from "../../src/storage/orphans.ts";
 import type { Claim } from "../../src/storage/orphans.ts";
-import { newNamespace, skillMdOf, toFiles } from "../harness.ts";
+import { api, newNamespace, seedSkill, skillMdOf, toFiles } from "../harness.ts";
 
 /** The interleavings at the head of src/publish/sweep.ts, each driven step by step against real D1 and R2. */
 const hour = 3_600_000;
@@ -472,13 +472,28 @@ describe("a publish that outlives its rows", () => {
     const text = "stored when touched";
     await publishWith(namespace, text, { before: crashBefore("commit") });
     const before = async (step: PublishStep) => {
-      expect(step).not.toBe("put");
       if (step !== "commit") return;
       later(orphanGraceMs);
       await removeOrphans();
     };
     expect(await publishWith(namespace, text, { before })).toBe("busy");
     expect(await publishWith(namespace, text)).toBe("published");
+    await expectNothingLeftAfterADay();
+  });
+
+  it("does not send what its namespace holds, and commits after that was deleted and swept: busy, then sent", async () => {
+    const namespace = (await newNamespace()) as Namespace;
+    const text = "held when touched";
+    await seedSkill(namespace, "holder", { "a.md": `${text} a` });
+    const before = async (step: PublishStep) => {
+      if (step !== "commit") return;
+      await api("DELETE", `/namespaces/${namespace}/skills/holder`);
+      later(orphanGraceMs);
+      await removeOrphans();
+    };
+    expect(await publishWith(namespace, text, { before })).toBe("busy");
+    expect(await publishWith(namespace, text)).toBe("published");
+    await expectAllReadable();
     await expectNothingLeftAfterADay();
   });
 });
