@@ -6,6 +6,7 @@ import {
   heldSql,
   listedAnywhereSql,
   listedSql,
+  nothingSql,
   readableSql,
   servedSql,
   sightSql,
@@ -41,7 +42,7 @@ WITH ${sightSql},
 page AS (
   SELECT s.path, s.current AS version, r.name, r.entry_bytes AS bytes FROM ${current}
   WHERE s.namespace = ?5 AND s.path > ?6 AND ${listedSql}
-  ORDER BY s.path LIMIT iif((SELECT stamp FROM namespaces WHERE name = ?5) = ?10, 0, ?7)
+  ORDER BY s.path LIMIT iif(${nothingSql} OR (SELECT stamp FROM namespaces WHERE name = ?5) = ?10, 0, ?7)
 ),
 sized AS (
   SELECT path, version, name, bytes, sum(bytes) OVER (ORDER BY path) AS total, count(*) OVER () AS found FROM page
@@ -74,7 +75,7 @@ export const listSkills = `
 WITH ${sightSql}
 SELECT ${skillColumns} FROM ${current}
 WHERE s.namespace = ?5 AND s.path > ?6 AND ${listedSql}
-ORDER BY s.path LIMIT ?7`;
+ORDER BY s.path LIMIT iif(${nothingSql}, 0, ?7)`;
 
 export type AnySkillRow = Omit<SkillRow, "version" | "name" | "description"> & {
   version: Version | null;
@@ -89,7 +90,7 @@ SELECT ${skillColumns} FROM skills s
 LEFT JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = s.current
 WHERE s.namespace = ?5 AND s.path > ?6 AND s.deleted_at IS NULL
   AND (${surveyedSql} OR (s.current IS NOT NULL AND ${listedSql}))
-ORDER BY s.path LIMIT ?7`;
+ORDER BY s.path LIMIT iif(${nothingSql}, 0, ?7)`;
 
 export interface SkillStateRow {
   namespace: Namespace;

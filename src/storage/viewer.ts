@@ -100,6 +100,12 @@ sight (level, below) AS MATERIALIZED (
   FROM viewer v LEFT JOIN namespaces n ON n.name = ?5 AND n.deleted_at IS NULL
 )`;
 
+/**
+ * True where the viewer sees nothing of namespace ?5. Lists have it in their LIMIT, so that a stranger at a private
+ * namespace walks none of its rows: the answer would come later the more there are.
+ */
+export const nothingSql = `(SELECT level = 0 AND below IS NULL FROM sight)`;
+
 export const isBelow = (below: string) => `substr(s.path || '/', 1, length(${below})) = ${below}`;
 
 /** True for a skill `s` of namespace ?5 that the viewer may read, whether or not a list shows it. */
