@@ -13,7 +13,7 @@ import { Blobs } from "../storage/blobs.ts";
 import { orNotFound } from "../storage/catalog.ts";
 import type { Catalog, SkillRow } from "../storage/catalog.ts";
 import { findLink } from "../storage/links.ts";
-import { openAs, openCatalog, openRegistry } from "./caller.ts";
+import { identify, openAs, openCatalog, openRegistry } from "./caller.ts";
 import type { ApiContext } from "./caller.ts";
 import { answerArchive } from "./downloads.ts";
 
@@ -93,10 +93,14 @@ function withUniqueNames(rows: readonly SkillRow[]): SkillRow[] {
   return rows.filter((row) => !seen.has(row.name) && seen.add(row.name));
 }
 
-/** @throws Problem `not_found`, the same for a link that ended and one that never was */
+/**
+ * A link needs no token; but a bad one that is sent along is refused, as everywhere.
+ * @throws Problem `invalid_token`; `not_found`, the same for a link that ended and one that never was
+ */
 async function openLink(
   context: ApiContext,
 ): Promise<{ catalog: Catalog; namespace: Namespace; collection: string | undefined }> {
+  await identify(context, undefined);
   const key = requireSecret("SIGNING_KEY", context.env.SIGNING_KEY);
   const parsed = await parseSecret("skl", context.req.param("secret") ?? "", key);
   const link = parsed === undefined ? undefined : await findLink(context.env.DB, parsed, Date.now());

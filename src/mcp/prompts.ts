@@ -34,7 +34,7 @@ export async function getPrompt(visit: Visit, name: string, given: Record<string
     key === undefined ? undefined : await visit.catalog.findRelease(key.namespace, key.path, key.pinned ?? undefined);
   if (key === undefined || found === undefined) throw problem("not_found", `There is no prompt "${name}" here`);
   const file = found.files.find((candidate) => candidate.file === skillMd)!;
-  const text = decodeLossless(await visit.blobs.read(file.digest)) ?? "";
+  const text = decodeLossless(await visit.blobs.read(file.digest, key.namespace)) ?? "";
   const heading = `Use the skill ${uriOf(key)} (version ${found.release.version}):`;
   const closing = given["task"] === undefined ? [] : [`The task: ${given["task"]}`];
   return {

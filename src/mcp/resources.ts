@@ -52,7 +52,7 @@ export async function readResource(visit: Visit, uri: string) {
 
 /** Text where the bytes survive the way to text and back, standard base64 otherwise. */
 export async function readContents(visit: Visit, uri: string, file: FileRow) {
-  const bytes = await visit.blobs.read(file.digest);
+  const bytes = await visit.blobs.read(file.digest, parseSkillUri(uri)!.namespace);
   const text = decodeLossless(bytes);
   const facts = { uri, mimeType: file.media_type };
   return text === undefined ? { ...facts, blob: toBase64(bytes) } : { ...facts, text };

@@ -1,6 +1,7 @@
 import { hexOf } from "../domain/digest.ts";
 import type { Digest } from "../domain/digest.ts";
 import { maxRememberedBlobBytes, rememberedBlobsBytes } from "../domain/limits.ts";
+import type { Namespace } from "../domain/names.ts";
 import { memoPerBinding } from "./memo.ts";
 
 /**
@@ -26,15 +27,17 @@ export class Blobs {
   }
 
   /**
-   * All bytes at once; small ones are remembered, because a digest never means other bytes. Not to be changed.
+   * All bytes at once; small ones are remembered, because a digest never means other bytes. Not to be changed. Each
+   * namespace has its own memory of them: how fast bytes come tells nobody whether another has read the same.
    * @throws when a listed blob is missing: that is a broken promise of ours, not a caller's mistake.
    */
-  async read(digest: Digest): Promise<Uint8Array> {
+  async read(digest: Digest, namespace: Namespace | "" = ""): Promise<Uint8Array> {
     const memo = remembered(this.#bucket);
-    const known = memo.get(digest);
+    const key = `${digest} ${namespace}`;
+    const known = memo.get(key);
     if (known !== undefined) return known;
     const bytes = new Uint8Array(await (await this.#find(digest)).arrayBuffer());
-    if (bytes.byteLength <= maxRememberedBlobBytes) memo.set(digest, bytes, bytes.byteLength);
+    if (bytes.byteLength <= maxRememberedBlobBytes) memo.set(key, bytes, bytes.byteLength);
     return bytes;
   }
 
@@ -46,7 +49,7 @@ export class Blobs {
 
   /** Only a sweep calls this, and only for blobs that it has claimed. Absent bytes are no error: crashes repeat it. */
   async delete(digests: readonly Digest[]): Promise<void> {
-    for (const digest of digests) remembered(this.#bucket).forget(digest);
+    for (const digest of digests) remembered(this.#bucket).forgetAll(`${digest} `);
     if (digests.length > 0) await this.#bucket.delete(digests.map(keyOf));
   }
 

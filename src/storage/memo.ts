@@ -35,6 +35,10 @@ export class Memo<Value> {
     this.#bytes -= this.#items.get(key)?.bytes ?? 0;
     this.#items.delete(key);
   }
+
+  forgetAll(prefix: string): void {
+    for (const key of this.#items.keys()) if (key.startsWith(prefix)) this.forget(key);
+  }
 }
 
 /** One memo for each binding, so that nothing of one database or bucket is ever taken for another's. */

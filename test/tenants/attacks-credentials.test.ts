@@ -49,6 +49,8 @@ describe("a flood of a thousand junk credentials", () => {
     list(`/mcp/${closed}`),
     list("/me/mcp"),
     list(`/r/${link}/mcp`),
+    get(`/r/${link}/${index}`),
+    get(`/r/${link}/archives/${closed}/hidden-skill/1.0.0.tar.gz`),
     get("/api/v1/namespaces"),
     get("/api/v1/me"),
     get(`/api/v1/namespaces/${closed}/skills`),

@@ -1,12 +1,14 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 
+import { app } from "../../src/app.ts";
 import { digestOf, hexOf } from "../../src/domain/digest.ts";
 import { packZip } from "../../src/publish/pack.ts";
 import { api, newNamespace, newToken, publish, seedSkill, skillMdOf, toFiles } from "../harness.ts";
-import { ask, withoutNames } from "./answers.ts";
+import { ask, requestOf, withoutNames } from "./answers.ts";
 import type { Attempt, Seen } from "./answers.ts";
 import { eras, message } from "./methods.ts";
+import { recorded } from "./recorder.ts";
 
 /** Bytes are stored once for all tenants; nobody learns of another's by their digest, or by having the same bytes. */
 const secretText = "The launch codes of the other tenant\n";
@@ -136,14 +138,34 @@ describe("bytes that another tenant has already", () => {
   });
 
   it("are read at the same price as bytes of one's own, when the other tenant has just read theirs", async () => {
-    const path = (name: string) => `/api/v1/namespaces/${mine}/skills/${name}/-/releases/current/files/codes.txt`;
-    const [known, fresh] = [
-      await ask({ method: "GET", path: path("skill-aaa") }),
-      await ask({ method: "GET", path: path("skill-bbb") }),
-    ];
-    expect([known.status, fresh.status]).toEqual([200, 200]);
+    const reader = await newToken(theirs, "reader");
+    await api("GET", "/me", undefined, reader);
+    // One isolate that serves both, with its memory.
+    const { bindings, calls } = recorded();
+    const read = async (namespace: string, file: string, token?: string) => {
+      calls.length = 0;
+      const reads = readsOf(namespace, file).map(async (one) =>
+        (await app.fetch(requestOf(one, token), bindings)).text(),
+      );
+      const texts = await Promise.all(reads);
+      return { calls: [...calls].sort(), texts };
+    };
+    const other = await read(theirs, "their-skill/notes/codes.txt", reader);
+    expect(other.texts.every((text) => text.includes("launch codes"))).toBe(true);
+    const known = await read(mine, "skill-aaa/codes.txt", publisher);
+    const fresh = await read(mine, "skill-bbb/codes.txt", publisher);
+    expect(known.texts.every((text) => text.includes("launch codes"))).toBe(true);
     expect(known.calls).toEqual(fresh.calls);
+    expect(known.calls.filter((call) => call.startsWith("r2"))).not.toEqual([]);
   });
+
+  const readsOf = (namespace: string, file: string): Attempt[] => {
+    const uri = `skill://${namespace}/${file}`;
+    return eras.flatMap((era) => [
+      message(`/mcp/${namespace}`, era, "resources/read", { uri }),
+      message(`/mcp/${namespace}`, era, "tools/call", { name: "read_skill_file", arguments: { uri } }),
+    ]);
+  };
 });
 
 describe("a release", () => {

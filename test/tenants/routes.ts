@@ -49,10 +49,10 @@ const namespaces: Table = {
     get(`${at(t.namespace)}/audit`),
     get(`${at(t.namespace)}/audit?action=publish&before=2099-01-01`),
     get(
-      `${at(t.namespace)}/audit?cursor=${formatCursor(`audit:${JSON.stringify([true, t.namespace])}`, { page: 1, key: "999" })}`,
+      `${at(t.namespace)}/audit?cursor=${formatCursor(`audit:${JSON.stringify([true, t.namespace, null, null, null])}`, { page: 1, key: "999" })}`,
     ),
     get(
-      `${at(den)}/audit?cursor=${formatCursor(`audit:${JSON.stringify([true, t.namespace])}`, { page: 1, key: "999" })}`,
+      `${at(den)}/audit?cursor=${formatCursor(`audit:${JSON.stringify([true, t.namespace, null, null, null])}`, { page: 1, key: "999" })}`,
     ),
   ],
   "GET /api/v1/namespaces/:namespace/audit.jsonl": (t) => [get(`${at(t.namespace)}/audit.jsonl`)],

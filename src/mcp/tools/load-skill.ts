@@ -38,7 +38,7 @@ export const loadSkill: Tool = {
     if (found === undefined) throw problem("not_found", `No skill is served at ${uri}; search_skills finds skills`);
     const main = found.files.find((file) => file.file === skillMd)!;
     refuseLarge(main, uri);
-    const text = decodeLossless(await visit.blobs.read(main.digest)) ?? "";
+    const text = decodeLossless(await visit.blobs.read(main.digest, key.namespace)) ?? "";
     return describe(key, found.release, found.files, text);
   },
 };
