@@ -20,9 +20,11 @@ import { skillsApi } from "./api/skills.ts";
 import { tokensApi } from "./api/tokens.ts";
 import { checkHost, checkOrigin, openToAll, secureHeaders } from "./boundary.ts";
 import { isMcpPath } from "./domain/address.ts";
+import { clientPrefixOf } from "./domain/client-address.ts";
 import { Problem, problem } from "./domain/problem.ts";
 import { publicOriginOf } from "./env.ts";
 import type { AppEnv } from "./env.ts";
+import { liveSettings } from "./live/settings.ts";
 import { logFailure } from "./log.ts";
 import { serveMcp } from "./mcp/endpoint.ts";
 import { problemResponse } from "./mcp/errors.ts";
@@ -52,6 +54,8 @@ const mcp = (context: Context<AppEnv>) =>
     adminToken: context.env.ADMIN_TOKEN,
     signingKey: context.env.SIGNING_KEY,
     origin: publicOriginOf(context.env, context.req.url),
+    live: liveSettings(context.env),
+    clientKey: `address:${clientPrefixOf(context.req.header("cf-connecting-ip"))}`,
     waitUntil: (work) => context.executionCtx.waitUntil(work),
   });
 for (const path of ["/mcp", "/mcp/*", "/me/mcp", "/me/mcp/*", "/r/:secret/mcp"]) app.all(path, mcp);

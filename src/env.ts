@@ -29,6 +29,21 @@ export interface Env {
   QUOTA_SKILLS?: string;
   QUOTA_BYTES?: string;
   QUOTA_PUBLISHES_A_DAY?: string;
+  /** What stays open; without them no session is opened and no notification promised. */
+  FEEDS?: DurableObjectNamespace;
+  SESSIONS?: DurableObjectNamespace;
+  /** How many objects share the listeners of `/mcp`, and of every other address. */
+  LIVE_ROOT_SHARDS?: string;
+  LIVE_ADDRESS_SHARDS?: string;
+  /** Milliseconds: between two signs of life on a stream, between two looks at its rights, and for dialling again. */
+  LIVE_KEEP_ALIVE_MS?: string;
+  LIVE_RECHECK_MS?: string;
+  LIVE_JITTER_MS?: string;
+  /** How many may listen to one address, and how many of them with one token or from one address prefix. */
+  LIVE_LISTENERS?: string;
+  LIVE_LISTENERS_PER_PRINCIPAL?: string;
+  /** How many objects share the sessions of 2025-era clients; raised, old sessions stay where they are. */
+  SESSION_SHARDS?: string;
   /** Where to report a weakness: URIs separated by spaces; empty: `mailto:security@` and our host. */
   SECURITY_CONTACT?: string;
 }

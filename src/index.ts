@@ -1,6 +1,8 @@
 import { app } from "./app.ts";
 import type { Env } from "./env.ts";
 import { logFailure } from "./log.ts";
+export { Feed } from "./live/feed.ts";
+export { Sessions } from "./live/sessions.ts";
 import { sweep } from "./publish/sweep.ts";
 import { Blobs } from "./storage/blobs.ts";
 

@@ -12,6 +12,7 @@ import { orNotFound } from "../storage/catalog.ts";
 import { Collections } from "../storage/collections.ts";
 import type { CollectionRow } from "../storage/collections.ts";
 import { openCatalog, requireCaller } from "./caller.ts";
+import { tellCollection } from "./news.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { collectionBody, contentOf } from "./collection-body.ts";
 import { readJson } from "./json.ts";
@@ -69,6 +70,7 @@ collectionsApi.delete(address, async (context) => {
   const collections = collectionsOf(context, caller);
   const { name } = await findOwn(collections, caller, nameOf(context));
   await collections.delete(caller.actor, name);
+  tellCollection(context, caller.namespace.name, name);
   return context.body(null, 204);
 });
 
@@ -124,7 +126,10 @@ async function replace(context: ApiContext, caller: Caller, name: string, wanted
   const namespace = caller.namespace.name;
   const before = await collections.find(namespace, name);
   const isSame = before !== undefined && (await isAlready(collections, before, content));
-  if (!isSame) await collections.put(caller.actor, name, content, wanted.seen);
+  if (!isSame) {
+    await collections.put(caller.actor, name, content, wanted.seen);
+    tellCollection(context, namespace, name);
+  }
   const row = orNotFound(await collections.find(namespace, name), `The collection "${name}"`);
   const picked = await caller.catalog.listPickedSkills(
     { namespace, collection: name, ownFirst: false },

@@ -13,6 +13,7 @@ import { Lifecycle } from "../storage/lifecycle.ts";
 import { requireCaller, requireSkill } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { readJson } from "./json.ts";
+import { tell } from "./news.ts";
 import { readFlag } from "./query.ts";
 import { formatHolder, formatRelease, formatSkillState } from "./shapes.ts";
 import { noSuchAddress, readSkillAddress } from "./skill-address.ts";
@@ -45,7 +46,7 @@ lifecycleApi.delete("/namespaces/:namespace/skills/:rest{.+}", async (context) =
   const caller = await requireCaller(context, "delete-skill");
   const skill = orNotFound(await caller.catalog.findSkill(caller.namespace.name, path), path);
   if (isDryRun(context)) return context.json(await foretell(context, caller, skill));
-  await lifecycleOf(context, caller).delete(path);
+  tell(context, await lifecycleOf(context, caller).delete(path));
   return context.body(null, 204);
 });
 
@@ -63,7 +64,7 @@ async function changeSkill(context: ApiContext, caller: Caller, path: SkillPath)
       : { visibility: change.visibility }),
   };
   if (isDryRun(context)) return context.json(await foretell(context, caller, { ...before, ...wanted }));
-  if (Object.keys(wanted).length > 0) await lifecycleOf(context, caller).changeSkill(path, wanted);
+  if (Object.keys(wanted).length > 0) tell(context, await lifecycleOf(context, caller).changeSkill(path, wanted));
   return context.json(formatSkillState(orNotFound(await caller.catalog.findSkill(namespace, path), path)));
 }
 
@@ -82,7 +83,7 @@ async function changeRelease(
   }
   if (yanked !== (before.yanked_at !== null)) {
     const lifecycle = lifecycleOf(context, caller);
-    await (yanked ? lifecycle.yank(path, version) : lifecycle.unyank(path, version));
+    tell(context, await (yanked ? lifecycle.yank(path, version) : lifecycle.unyank(path, version)));
   }
   const skill = orNotFound(await caller.catalog.findSkill(namespace, path), path);
   return context.json({ ...formatRelease(namespace, await find()), current: skill.current });

@@ -13,6 +13,7 @@ import type { AppEnv } from "../env.ts";
 import { findToken, listTokens, makeLink, revokeToken } from "../storage/tokens.ts";
 import type { TokenRow } from "../storage/tokens.ts";
 import { requireCaller } from "./caller.ts";
+import { tellRights } from "./news.ts";
 import { label, millisecondsPerDay, wholeNumber } from "./fields.ts";
 import { readJson } from "./json.ts";
 import { formatPlace, lastPlace, placeKey, readPage, readPlace } from "./page.ts";
@@ -66,7 +67,10 @@ linksApi.delete("/namespaces/:namespace/links/:id", async (context) => {
   const { actor, namespace } = await requireCaller(context, "manage-links");
   const row = await findToken(context.env.DB, namespace.name, "link", context.req.param("id"));
   if (row === undefined) throw problem("not_found", "The namespace has no such link");
-  if (row.revoked_at === null) await revokeToken(context.env.DB, actor, "link", row.id);
+  if (row.revoked_at === null) {
+    await revokeToken(context.env.DB, actor, "link", row.id);
+    await tellRights(context, actor.namespace);
+  }
   return context.body(null, 204);
 });
 

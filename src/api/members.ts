@@ -8,6 +8,7 @@ import type { AppEnv } from "../env.ts";
 import { changeRole, findMember, listMembers, noSuchMember, removeMember } from "../storage/members.ts";
 import type { MemberRow } from "../storage/members.ts";
 import { requireCaller } from "./caller.ts";
+import { tellRights } from "./news.ts";
 import { role } from "./fields.ts";
 import { readJson } from "./json.ts";
 import { firstPlace, formatPlace, placeKey, readPage, readPlace } from "./page.ts";
@@ -36,7 +37,10 @@ membersApi.patch("/namespaces/:namespace/members/:id", async (context) => {
   requireGrantable(caller, scopesOfRole[role]);
   const member = await findMember(context.env.DB, caller.namespace.name, context.req.param("id"));
   if (member === undefined) throw noSuchMember();
-  if (member.role !== role) await changeRole(context.env.DB, caller.actor, member.id, role);
+  if (member.role !== role) {
+    await changeRole(context.env.DB, caller.actor, member.id, role);
+    await tellRights(context, caller.actor.namespace);
+  }
   return context.json(formatMember({ ...member, role }));
 });
 
@@ -53,6 +57,7 @@ membersApi.delete("/namespaces/:namespace/members/:id", async (context) => {
   }
   if (member === undefined) throw noSuchMember();
   await removeMember(context.env.DB, actor, id);
+  await tellRights(context, actor.namespace);
   return context.body(null, 204);
 });
 

@@ -21,6 +21,7 @@ import {
 } from "../storage/namespaces.ts";
 import type { FirstAdmin, NamespaceFields, NamespaceRow } from "../storage/namespaces.ts";
 import { identify, openCatalog, originOf, requireCaller } from "./caller.ts";
+import { tellNamespace } from "./news.ts";
 import type { ApiContext } from "./caller.ts";
 import { millisecondsPerDay, textOf } from "./fields.ts";
 import { readJson } from "./json.ts";
@@ -90,20 +91,22 @@ namespacesApi.get("/namespaces/:namespace", async (context) => {
 });
 
 namespacesApi.patch("/namespaces/:namespace", async (context) => {
-  const { actor } = await requireCaller(context, "manage-namespace");
+  const { actor, namespace } = await requireCaller(context, "manage-namespace");
   const change = await readJson(context, namespaceChange);
   const find = async () => orNotFound(await findNamespace(context.env.DB, actor.namespace), actor.namespace);
   const before = await find();
   const changes = Object.entries(change).filter(([name, value]) => before[name as keyof NamespaceFields] !== value);
   if (changes.length > 0) {
     await changeNamespace(context.env.DB, actor, Object.fromEntries(changes) as Partial<NamespaceFields>);
+    if (changes.some(([field]) => field === "visibility")) await tellNamespace(context, namespace);
   }
   return context.json(formatNamespace(await find(), true));
 });
 
 namespacesApi.delete("/namespaces/:namespace", async (context) => {
-  const { actor } = await requireCaller(context, "manage-namespace");
+  const { actor, namespace } = await requireCaller(context, "manage-namespace");
   await deleteNamespace(context.env.DB, actor);
+  await tellNamespace(context, namespace);
   return context.body(null, 204);
 });
 

@@ -21,6 +21,7 @@ import { findReceipt } from "../storage/receipts.ts";
 import type { ReceiptKey } from "../storage/receipts.ts";
 import { requireCaller, requireSkill } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
+import { tell } from "./news.ts";
 import { answerOf, locationOf } from "./publish-answer.ts";
 import { quotasOf } from "./quotas.ts";
 import { readFlag } from "./query.ts";
@@ -70,6 +71,7 @@ async function publishOnce(
     ...query,
     prune: pruneOf(query, isSingle),
     actor: caller.actor,
+    onCommit: (news) => tell(context, news),
     defaultVisibility: caller.namespace.defaultVisibility,
     ...(key === undefined
       ? {}

@@ -14,6 +14,7 @@ import type { AppEnv } from "../env.ts";
 import { findToken, listTokens, mintToken, revokeToken, rotateToken, tokenEnded } from "../storage/tokens.ts";
 import type { NewToken, TokenRow } from "../storage/tokens.ts";
 import { identify, requireCaller } from "./caller.ts";
+import { tellRights } from "./news.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { label, millisecondsPerDay, millisecondsPerHour, role, wholeNumber } from "./fields.ts";
 import { readJson, readJsonIfSent } from "./json.ts";
@@ -62,7 +63,10 @@ tokensApi.get("/namespaces/:namespace/tokens/:id", async (context) => {
 tokensApi.delete("/namespaces/:namespace/tokens/:id", async (context) => {
   const caller = await requireCaller(context, "manage-tokens");
   const { id, revoked_at } = await tokenOf(context, caller);
-  if (revoked_at === null) await revokeToken(context.env.DB, caller.actor, "token", id);
+  if (revoked_at === null) {
+    await revokeToken(context.env.DB, caller.actor, "token", id);
+    await tellRights(context, caller.actor.namespace);
+  }
   return context.body(null, 204);
 });
 

@@ -1,5 +1,6 @@
-import { digestOfText, toHex } from "../domain/digest.ts";
+import { digestOfText } from "../domain/digest.ts";
 import type { Digest } from "../domain/digest.ts";
+import { isEqual, macOf, randomHex } from "./mac.ts";
 
 /**
  * The registry's own secrets, `<kind>_<id>_<secret>_<check>`: bearer tokens (`skr`), read links (`skl`) and invitations
@@ -59,26 +60,6 @@ export function mintId(): string {
   return randomHex(idBytes);
 }
 
-const keys = new Map<string, Promise<CryptoKey>>();
-
 async function checkOf(text: string, signingKey: string): Promise<string> {
-  const key = keys.get(signingKey) ?? importKey(signingKey);
-  keys.set(signingKey, key);
-  const mac = await crypto.subtle.sign("HMAC", await key, new TextEncoder().encode(text));
-  return toHex(new Uint8Array(mac)).slice(0, checkHexDigits);
-}
-
-/** A key of its own for this use, so that a MAC made for another is never taken for a check. */
-async function importKey(signingKey: string): Promise<CryptoKey> {
-  const raw = new TextEncoder().encode(`credentials\n${signingKey}`);
-  return crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-}
-
-function isEqual(left: string, right: string): boolean {
-  const encoder = new TextEncoder();
-  return crypto.subtle.timingSafeEqual(encoder.encode(left), encoder.encode(right));
-}
-
-function randomHex(bytes: number): string {
-  return toHex(crypto.getRandomValues(new Uint8Array(bytes)));
+  return (await macOf("credentials", text, signingKey)).slice(0, checkHexDigits);
 }

@@ -154,6 +154,50 @@ export const purgeBatchReleases = 25;
 /** Rows of every other table that a batch of the purge removes. */
 export const purgeBatchRows = 1_000;
 
+// What stays open (src/live).
+/** The first news of a burst go out at once, the rest together: at most this many milliseconds later. */
+export const burstWindowMs = 150;
+/** What a listener that found no room is told to wait. */
+export const feedRetrySeconds = 30;
+/** Proxies cut streams that say nothing for 100 s and more; a client that left is noticed at the next of these. */
+export const defaultKeepAliveMs = 15_000;
+/** How often an open stream asks again whether it may listen, and whether it missed something. */
+export const defaultRecheckMs = 40_000;
+/** Lines whose Feed went away (a deploy: all at once) dial again at a random moment within this. */
+export const defaultRedialJitterMs = 5_000;
+export const maxRedials = 5;
+/** What clients of 2025 are told to wait before they reconnect. */
+export const streamRetryMs = 3_000;
+/** Frames that wait for a client that does not read; past this its stream ends, and it lists again when it returns. */
+export const maxWaitingFrames = 1_000;
+/** Listeners of one address, and of one token or address prefix at it. A Feed tells 2,000 within half a second. */
+export const maxListenersPerFeed = 2_000;
+export const maxListenersPerPrincipal = 200;
+export const maxStreamsPerSession = 4;
+/** Objects that share the listeners of `/mcp`, and of any other address. */
+export const defaultRootShards = 4;
+export const defaultAddressShards = 1;
+/** Collections told of a change of a whole namespace; listeners of the rest find out at their next recheck. */
+export const maxCollectionsTold = 500;
+/** Announcements are tried again after these pauses; then a line's own recheck has to find out. */
+export const announcePausesMs = [50, 500];
+
+// Sessions of 2025-era clients.
+/** How long a session lives after its last use: an agent that is asked something every day keeps its own. */
+export const sessionIdleMs = 86_400_000;
+/** A session's last use is kept to this, so that a busy one costs twelve writes an hour; it lives so much longer. */
+export const sessionUseStepMs = 5 * 60_000;
+/** Objects that share the sessions. One answers about 1,000 checks a second; default of a Worker var. */
+export const defaultSessionShards = 8;
+/** Of one token, link or address prefix: a hundred agents that each start ten times a day. The longest unused goes. */
+export const maxSessionsPerOwner = 1_000;
+/** About 100 MB, of the 10 GB of an object; past it a stranger's session goes, or the new one is not opened. */
+export const maxSessionsPerObject = 100_000;
+/** As many addresses as a host takes skills of one server. */
+export const maxSubscriptionsPerSession = 100;
+/** UTF-16 units of a client's name, and of its version, that a session keeps. */
+export const maxClientInfoLength = 100;
+
 // What an isolate (128 MB for all its requests) holds for reads.
 /** Larger files go into an answer as a stream, so that sixteen of 16 MiB at once take no more than small ones. */
 export const maxWholeReadBytes = 64 * KiB;

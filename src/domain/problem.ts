@@ -31,11 +31,13 @@ const table = {
   receipt_exists: { status: 409, title: "A request with this Idempotency-Key was answered meanwhile" },
   idempotency_key_reused: { status: 422, title: "The Idempotency-Key belongs to another request" },
   busy: { status: 503, title: "The same bytes are being removed; try again" },
+  not_acceptable: { status: 406, title: "The answer cannot have an accepted type" },
   too_large: { status: 413, title: "The request is too large" },
   unsupported_media_type: { status: 415, title: "The content type is not supported" },
   invalid_collection: { status: 422, title: "The collection has errors" },
   rate_limited: { status: 429, title: "Too many requests" },
   invalid_release: { status: 422, title: "The release has errors" },
+  unavailable: { status: 503, title: "There is no room right now" },
   internal: { status: 500, title: "Internal error" },
   not_configured: { status: 503, title: "The server lacks a secret that this needs" },
 } as const satisfies Record<string, { status: number; title: string }>;

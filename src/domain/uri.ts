@@ -93,3 +93,10 @@ export function candidates(segments: readonly string[]): { path: SkillPath; file
   }
   return found;
 }
+
+/** The address taken apart when it is that of a SKILL.md, moving or pinned. */
+export function skillMdOf(uri: string): SkillUri | undefined {
+  const parsed = parseSkillUri(uri);
+  if (parsed?.kind === "pinned") return parsed.file === skillMd ? parsed : undefined;
+  return parsed !== undefined && candidates(parsed.segments).some(({ file }) => file === skillMd) ? parsed : undefined;
+}

@@ -6,12 +6,14 @@ import type { McpAddress } from "../domain/address.ts";
 import { may } from "../domain/policy.ts";
 import type { Principal } from "../domain/principal.ts";
 import { Problem, problem } from "../domain/problem.ts";
+import type { LiveSettings } from "../live/settings.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import { Catalog } from "../storage/catalog.ts";
 import { findLink } from "../storage/links.ts";
 import { useOf } from "../storage/token-use.ts";
 import type { Gate, Reach } from "../storage/viewer.ts";
 import { Inserts } from "./inserts.ts";
+import type { Live } from "./live.ts";
 import type { Address, Visit } from "./visit.ts";
 
 /**
@@ -23,6 +25,10 @@ export interface McpBindings extends AskerSettings {
   blobs: Blobs;
   /** Where people reach the registry, e.g. "https://skills.example.com". */
   origin: string;
+  /** What streams need; absent where there are no Durable Objects. */
+  live: LiveSettings | undefined;
+  /** By what strangers are told apart: an address prefix. */
+  clientKey: string;
   /** For what may be done after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
 }
@@ -44,7 +50,7 @@ export async function openVisit(request: Request, asker: Asker, bindings: McpBin
   if (isPersonal && credential.kind === "none") throw withMetadata(unauthorized(), metadata);
   const reach = { namespace: typed.namespace, collection: typed.collection };
   const host = new URL(request.url).host;
-  const address = { ...reach, isPersonal, serverName: `${host}${pathname}` };
+  const address = { ...reach, isPersonal, serverName: `${host}${pathname}`, path: pathname };
   return visitOf(address, credential, bindings, admit(typed, credential, reach, metadata));
 }
 
@@ -78,9 +84,10 @@ async function openLink(request: Request, asker: Asker, bindings: McpBindings): 
   const link = credential === undefined ? undefined : await findLink(bindings.db, credential, Date.now());
   if (credential === undefined || link === undefined) throw nothingHere();
   // The server's name goes into logs and caches of clients, where the secret has no business.
-  const serverName = `${new URL(request.url).host}/r/${credential.id}/mcp`;
+  const path = `/r/${credential.id}/mcp`;
+  const serverName = `${new URL(request.url).host}${path}`;
   const reach = { namespace: link.namespace, collection: link.collection };
-  return visitOf({ ...reach, isPersonal: false, serverName }, credential, bindings, (gate) => {
+  return visitOf({ ...reach, isPersonal: false, serverName, path }, credential, bindings, (gate) => {
     if (!may(principalOf(credential, gate), "read", resourceOf(gate, reach))) throw nothingHere();
   });
 }
@@ -102,10 +109,12 @@ function visitOf(address: Address, credential: Credential, bindings: McpBindings
     const written = useOf(db, gate.token, now);
     if (written !== undefined) bindings.waitUntil(written);
   };
-  const catalog = new Catalog(db, viewerOf(credential, now), address, (gate) => {
-    noteUse(gate);
-    judge(gate);
-  });
+  const open = (noted: (gate: Gate) => void) =>
+    new Catalog(db, viewerOf(credential, Date.now()), address, (gate) => {
+      noted(gate);
+      judge(gate);
+    });
+  const catalog = open(noteUse);
   return {
     address,
     catalog,
@@ -114,7 +123,20 @@ function visitOf(address: Address, credential: Credential, bindings: McpBindings
     isModern: false,
     isBatched: false,
     isAnonymous: credential.kind === "none",
+    session: undefined,
+    live: liveOf(credential, bindings, () => open(() => {})),
   };
+}
+
+function liveOf(credential: Credential, { live, clientKey }: McpBindings, reopen: () => Catalog): Live | undefined {
+  if (live === undefined) return undefined;
+  const isStored = credential.kind === "token" || credential.kind === "link";
+  const principal = isStored
+    ? `${credential.kind}:${credential.id}`
+    : credential.kind === "none"
+      ? clientKey
+      : "operator";
+  return { ...live, isOperator: credential.kind === "operator", principal, reopen };
 }
 
 function unauthorized() {

@@ -8,6 +8,7 @@ import type { InboundClassificationOutcome } from "@modelcontextprotocol/server"
 
 import { askerOf } from "../auth/asker.ts";
 import type { Asker } from "../auth/asker.ts";
+import { formatProgress } from "../domain/announcement.ts";
 import { maxBatchRequests, maxMcpRequestBytes } from "../domain/limits.ts";
 import { Problem, problem } from "../domain/problem.ts";
 import { readBounded } from "../publish/bounded-body.ts";
@@ -15,8 +16,12 @@ import { openVisit } from "./admission.ts";
 import type { McpBindings } from "./admission.ts";
 import { errorResponse, problemResponse, withoutNullId } from "./errors.ts";
 import { writeInstructions } from "./instructions.ts";
+import { serveListen } from "./listen.ts";
 import { answerPlain, findPlain } from "./plain.ts";
 import { buildServer } from "./server.ts";
+import { endSession, joinSession, openSession, refusalOf, sessionNotFound } from "./sessions.ts";
+import type { Handshake } from "./sessions.ts";
+import { serveStream } from "./stream.ts";
 import { chargeMessage } from "./toll.ts";
 import type { Visit } from "./visit.ts";
 
@@ -52,6 +57,8 @@ async function admitted(request: Request, visit: Visit, asker: Asker): Promise<R
 /** @throws Problem `rate_limited`, which comes before the gate: too many requests ask nothing of the database. */
 async function respond(request: Request, visit: Visit, { meter }: Asker): Promise<Response> {
   try {
+    if (request.method === "GET") return await serveStream(request, visit);
+    if (request.method === "DELETE") return await endSession(request, visit);
     if (request.method !== "POST") throw problem("method_not_allowed", "Send POST", { headers: { allow: "POST" } });
     const message = await readMessage(request);
     if (meter !== undefined) await chargeMessage(meter, message);
@@ -82,9 +89,28 @@ async function dispatch(request: Request, anyVisit: Visit, message: unknown): Pr
   }
   const outcome = classify(request, message);
   const visit = { ...anyVisit, isModern: outcome.kind !== "legacy", isBatched: Array.isArray(message) };
+  if (outcome.kind !== "legacy") return answerMessage(request, visit, message, outcome);
+  if (outcome.reason === "initialize") return serveInitialize(request, visit, message as InitializeRequest);
+  const session = await joinSession(request, visit);
+  if (session === undefined) return answerMessage(request, visit, message, outcome);
+  if (session === "unknown") return sessionNotFound();
+  const answer = await answerMessage(request, { ...visit, session }, message, outcome);
+  // Whoever has not asked the gate yet asks it now, beside the session and not after it; what it says comes first.
+  const [refusal] = await Promise.all([refusalOf(session), visit.catalog.gate().catch(() => {})]);
+  if (refusal === undefined) return answer;
+  await answer.body?.cancel();
+  return refusal;
+}
+
+async function answerMessage(
+  request: Request,
+  visit: Visit,
+  message: unknown,
+  outcome: InboundClassificationOutcome,
+): Promise<Response> {
   const plain = findPlain(request, outcome, message);
   if (plain !== undefined) return answerPlain(visit, plain);
-  const instructions = needsInstructions(message) ? await writeInstructions(visit) : undefined;
+  const instructions = isDiscover(message) ? await writeInstructions(visit) : undefined;
   const response = await (visit.isModern ? serveModern : serveLegacy)(request, visit, message, instructions);
   if (visit.inserts.isEmpty) return response;
   return new Response(visit.inserts.fill(await response.text()), response);
@@ -107,9 +133,11 @@ async function serveModern(
   parsedBody: unknown,
   instructions: string | undefined,
 ): Promise<Response> {
+  if (isListen(parsedBody)) {
+    return visit.live === undefined ? refuseListen(parsedBody) : serveListen(request, visit, visit.live, parsedBody);
+  }
   const handler = createMcpHandler(() => buildServer(visit, instructions), { legacy: "reject" });
-  const response = await withoutNullId(await handler.fetch(request, { parsedBody }));
-  return isListen(parsedBody) && response.ok ? refuseListen(response, parsedBody) : response;
+  return withoutNullId(await handler.fetch(request, { parsedBody }));
 }
 
 /** 2025-era requests without a session: each POST stands alone and is answered as plain JSON. */
@@ -132,18 +160,51 @@ async function serveLegacy(
   }
 }
 
-/** Only the two handshakes carry instructions, so only they pay for the question behind them. */
-function needsInstructions(message: unknown): boolean {
-  const method = (message as { method?: unknown } | null)?.method;
-  return method === "initialize" || method === "server/discover";
+/**
+ * Opens a session with the answer. Where none can be opened, the answer is the one that promises nothing. An id that
+ * came along is not looked at: a client begins anew when it has lost its session, and the one that it may still have
+ * ends by itself.
+ */
+async function serveInitialize(request: Request, visit: Visit, message: InitializeRequest): Promise<Response> {
+  const { live } = visit;
+  const canOpen = live?.sessions !== undefined;
+  // A look of its own, so that both are asked at once. What changes from here on, the client is told or lists itself.
+  const [instructions, progress] = await Promise.all([
+    writeInstructions(visit),
+    canOpen ? live.reopen().findProgress() : undefined,
+  ]);
+  const answer = (session: Visit["session"]) => serveLegacy(request, { ...visit, session }, message, instructions);
+  if (progress === undefined) return answer(undefined);
+  const hopeful = await answer("opening");
+  const text = await hopeful.text();
+  const version = versionIn(text);
+  if (version === undefined) return new Response(text, hopeful);
+  const id = await openSession(visit, { params: message.params, version, sent: formatProgress(progress) });
+  if (id === undefined) return answer(undefined);
+  const response = new Response(text, hopeful);
+  response.headers.set("mcp-session-id", id);
+  return response;
+}
+
+interface InitializeRequest {
+  params: Handshake["params"];
+}
+
+/** The negotiated version, when the answer is an InitializeResult. */
+function versionIn(answer: string): string | undefined {
+  return (JSON.parse(answer) as { result?: { protocolVersion: string } }).result?.protocolVersion;
+}
+
+/** Besides `initialize` only this handshake carries instructions, so only they pay for the question behind them. */
+function isDiscover(message: unknown): boolean {
+  return (message as { method?: unknown } | null)?.method === "server/discover";
 }
 
 function isListen(message: unknown): message is { id: string | number } {
   return (message as { method?: unknown } | null)?.method === "subscriptions/listen";
 }
 
-/** The SDK answers every valid listen; until something can be delivered, the method is one that we do not have. */
-async function refuseListen(response: Response, message: { id: string | number }): Promise<Response> {
-  await response.body?.cancel();
+/** Where nothing can be kept open nothing can be delivered, so the method is one that we do not have. */
+function refuseListen(message: { id: string | number }): Response {
   return errorResponse(404, { code: -32601, message: "Method not found" }, message.id);
 }

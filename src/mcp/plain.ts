@@ -105,7 +105,6 @@ function areLegacy(headers: Headers): boolean {
   return (
     accept.includes("application/json") &&
     accept.includes("text/event-stream") &&
-    headers.get("mcp-session-id") === null &&
     (version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version))
   );
 }

@@ -4,7 +4,9 @@ import * as z from "zod";
 import { answering, onlyPage } from "./answering.ts";
 import { getPrompt, listPrompts } from "./prompts.ts";
 import { listResources, listTemplates, readResource } from "./resources.ts";
+import type { Session } from "./sessions.ts";
 import { getSkill, listSkills, readDirectory } from "./skills.ts";
+import { subscribe, unsubscribe } from "./subscriptions.ts";
 import { callTool, listTools } from "./tools.ts";
 import { freshness } from "./visit.ts";
 import type { Visit } from "./visit.ts";
@@ -19,13 +21,16 @@ export function serverInfoOf(visit: Visit) {
   return { name: visit.address.serverName, title: "Skill registry", version: registryVersion };
 }
 
-/** Neither `listChanged` nor `subscribe`: nothing would be sent yet, and a promise kept by nobody misleads clients. */
-const capabilities = {
-  tools: {},
-  resources: {},
-  prompts: {},
-  extensions: { "io.modelcontextprotocol/skills": { directoryRead: true } },
-};
+/** `listChanged` and `subscribe` only where they will be delivered: a promise kept by nobody misleads clients. */
+function capabilitiesOf(visit: Visit) {
+  const isTold = visit.live !== undefined && (visit.isModern || visit.session !== undefined);
+  return {
+    tools: {},
+    resources: isTold ? { listChanged: true, subscribe: true } : {},
+    prompts: {},
+    extensions: { "io.modelcontextprotocol/skills": { directoryRead: true } },
+  };
+}
 
 /**
  * Schemas of our own for the base methods too: the SDK's refuse with -32603 and a dump, ours with -32602 and a
@@ -40,7 +45,7 @@ const directoryParams = z.looseObject({ uri: z.string(), cursor: z.string().opti
 /** `instructions` only matter to the two handshakes. */
 export function buildServer(visit: Visit, instructions: string | undefined): Server {
   const server = new Server(serverInfoOf(visit), {
-    capabilities,
+    capabilities: capabilitiesOf(visit),
     cacheHints: { "server/discover": freshness(visit) },
     ...(instructions === undefined ? {} : { instructions }),
   });
@@ -68,6 +73,15 @@ function serveResources(server: Server, visit: Visit): void {
   server.setRequestHandler("resources/list", { params: pageParams }, list);
   server.setRequestHandler("resources/templates/list", { params: pageParams }, templates);
   server.setRequestHandler("resources/read", { params: uriParams }, read);
+  if (visit.session !== undefined && visit.session !== "opening") serveSubscriptions(server, visit, visit.session);
+}
+
+/** Without a session nothing could be told later, so the two are methods that we do not have. */
+function serveSubscriptions(server: Server, visit: Visit, session: Session): void {
+  const add = answering((params: z.infer<typeof uriParams>) => subscribe(visit, session, params.uri));
+  const remove = answering((params: z.infer<typeof uriParams>) => unsubscribe(visit, session, params.uri));
+  server.setRequestHandler("resources/subscribe", { params: uriParams }, add);
+  server.setRequestHandler("resources/unsubscribe", { params: uriParams }, remove);
 }
 
 function serveToolsAndPrompts(server: Server, visit: Visit): void {

@@ -6,6 +6,8 @@ import type { Blobs } from "../storage/blobs.ts";
 import type { Catalog, Picks } from "../storage/catalog.ts";
 import type { Reach } from "../storage/viewer.ts";
 import type { Inserts } from "./inserts.ts";
+import type { Live } from "./live.ts";
+import type { Session } from "./sessions.ts";
 
 /** The collection that `/mcp` lists, made by the seed and changed like any other. */
 const featured = { namespace: "registry" as Namespace, collection: "featured" };
@@ -16,6 +18,8 @@ export interface Address extends Reach {
   isPersonal: boolean;
   /** `localhost:8787/mcp/acme`: unique per address, because clients share cached reads between equal server names. */
   serverName: string;
+  /** `/mcp/acme`; of a read link with its id instead of its secret. */
+  path: string;
 }
 
 /** One request at one address: what every handler of this door works with. */
@@ -29,6 +33,10 @@ export interface Visit {
   isModern: boolean;
   /** One of several requests that came in one array (2025-03-26). */
   isBatched: boolean;
+  /** What a stream needs; absent where nothing can be kept open. */
+  live: Live | undefined;
+  /** Of a 2025-era client: the one that the request names, or that its `initialize` is about to open. */
+  session: Session | "opening" | undefined;
   /** Whether the request came without a token, so that its answer is the same for everybody. */
   isAnonymous: boolean;
 }

@@ -9,6 +9,7 @@ import type { Blobs } from "../storage/blobs.ts";
 import { busy } from "../storage/ledger.ts";
 import type { Change, Ledger, NewRelease } from "../storage/ledger.ts";
 import { refuseOverQuota } from "../storage/quotas.ts";
+import type { News } from "../storage/news.ts";
 import type { Receipt } from "../storage/receipts.ts";
 import type { Actor } from "../storage/rights.ts";
 import { decide, requestedVersion } from "./decide.ts";
@@ -32,6 +33,8 @@ export interface PublishOptions {
   actor: Actor;
   /** For a skill that is new and for which the request names no visibility. */
   defaultVisibility: SkillVisibility;
+  /** Called with what listeners have to be told, once it is committed. */
+  onCommit?: (news: News | undefined) => void;
   /** Called with the outcome right before it is committed, for an answer to be kept with it. */
   receiptOf?: (published: Published) => Receipt;
 }
@@ -154,7 +157,7 @@ async function commit(published: Published, options: PublishOptions, ledger: Led
     actor: options.actor,
   };
   try {
-    await ledger.commit(change);
+    options.onCommit?.(await ledger.commit(change));
     return true;
   } catch (error) {
     if (error instanceof Problem && ["version_exists", "quota_exceeded"].includes(error.code)) return false;

@@ -1,3 +1,4 @@
+import type { Progress } from "../domain/announcement.ts";
 import type { Digest } from "../domain/digest.ts";
 import { maxPageBytes, maxPickedSkills, minSearchScore, rememberedPagesBytes } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
@@ -116,6 +117,12 @@ export class Catalog {
     const [releases, files] = await this.#askAll([sql.findRelease, sql.listFiles], [namespace, path, version ?? null]);
     const release = releases![0] as (sql.ReleaseRow & { entry: string }) | undefined;
     return release === undefined ? undefined : { release, files: files as sql.FileRow[] };
+  }
+
+  /** How far the address has come, for this viewer; a stream asks again and again, with a catalog of its own each time. */
+  async findProgress(): Promise<Progress> {
+    const [row] = await this.#ask<sql.ProgressRow>(sql.findProgress, this.#reach.namespace ?? null);
+    return { publicRevision: row?.public_revision ?? 0, revision: row?.revision ?? 0 };
   }
 
   /** Bytes that anybody may have by their digest; undefined for all others, whoever asks. */

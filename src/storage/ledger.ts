@@ -12,6 +12,8 @@ import { defaultQuotas, guardQuotas } from "./quotas.ts";
 import type { Quotas } from "./quotas.ts";
 import { insertReceipt } from "./receipts.ts";
 import type { Receipt } from "./receipts.ts";
+import { newsOf, readNews } from "./news.ts";
+import type { News } from "./news.ts";
 import { lostRights, record, refuseLostRights } from "./rights.ts";
 import type { Actor } from "./rights.ts";
 
@@ -117,7 +119,7 @@ export class Ledger {
    * @throws Problem `version_exists` (also when a spared skill moved on: decide again), `path_conflict`,
    * `quota_exceeded` (without the numbers: decide again), `receipt_exists`, `invalid_token`, or `busy` when a blob went missing meanwhile.
    */
-  async commit(change: Change): Promise<void> {
+  async commit(change: Change): Promise<News | undefined> {
     const { releases, visibilities, withdrawn, receipt, actor } = change;
     const { now } = actor;
     const bind = (statement: string, ...parameters: (string | number | null)[]) =>
@@ -131,11 +133,14 @@ export class Ledger {
     ];
     if (change.spared.length > 0) statements.unshift(bind(sql.refuseMovedOn, JSON.stringify(change.spared)));
     if (statements.length > 0) statements.push(bind(sql.raiseRevision));
+    const paths = [...releases, ...visibilities].map(({ path }) => path).concat(withdrawn);
+    const news = newsOf(this.#db, this.#namespace, paths);
     statements.unshift(...refuseLostRights(this.#db, actor), ...this.#guardQuotas(change), ...this.#events(change));
     if (receipt !== undefined) statements.push(...insertReceipt(this.#db, this.#namespace, receipt, now));
-    if (releases.length + visibilities.length + withdrawn.length === 0 && receipt === undefined) return;
+    if (releases.length + visibilities.length + withdrawn.length === 0 && receipt === undefined) return undefined;
     try {
-      await this.#db.batch(statements);
+      const results = await this.#db.batch([...news.before, ...statements, ...news.after]);
+      return paths.length === 0 ? undefined : readNews(results);
     } catch (error) {
       throw refusalOf(error) ?? error;
     }

@@ -3,6 +3,8 @@ import type { SkillVisibility } from "../domain/policy.ts";
 import { problem } from "../domain/problem.ts";
 import type { Version } from "../domain/version.ts";
 import { raiseRevision, setCurrent, setVisibility, stateOfSkill } from "./ledger-sql.ts";
+import { newsOf, readNews } from "./news.ts";
+import type { News } from "./news.ts";
 import { lostRights, record, refuseLostRights } from "./rights.ts";
 import type { Actor, AuditEvent } from "./rights.ts";
 
@@ -25,10 +27,10 @@ export class Lifecycle {
    * Moves `current`, changes the visibility, or both together.
    * @throws Problem `release_yanked` when the release that should be current is yanked (or gone) by then
    */
-  async changeSkill(path: SkillPath, change: { visibility?: SkillVisibility; current?: Version }): Promise<void> {
+  async changeSkill(path: SkillPath, change: { visibility?: SkillVisibility; current?: Version }): Promise<News> {
     const { visibility, current } = change;
     try {
-      await this.#change({ ...aboutSkill(path), action: "change-skill", after: change }, [
+      return await this.#change(path, { ...aboutSkill(path), action: "change-skill", after: change }, [
         ...(visibility === undefined ? [] : [this.#bind(setVisibility, path, visibility, this.#now)]),
         ...(current === undefined
           ? []
@@ -43,24 +45,24 @@ export class Lifecycle {
   }
 
   /** Hides a release from lists. Where it was current, the highest full version that is left takes its place. */
-  yank(path: SkillPath, version: Version): Promise<void> {
-    return this.#change({ ...aboutRelease(path, version), action: "yank", after: { yanked: true } }, [
+  yank(path: SkillPath, version: Version): Promise<News> {
+    return this.#change(path, { ...aboutRelease(path, version), action: "yank", after: { yanked: true } }, [
       this.#bind(yank, path, version, this.#now),
       this.#bind(replaceCurrent, path, version, this.#now),
     ]);
   }
 
   /** Shows a release again; it becomes current only where the skill has none. */
-  unyank(path: SkillPath, version: Version): Promise<void> {
-    return this.#change({ ...aboutRelease(path, version), action: "unyank", after: { yanked: false } }, [
+  unyank(path: SkillPath, version: Version): Promise<News> {
+    return this.#change(path, { ...aboutRelease(path, version), action: "unyank", after: { yanked: false } }, [
       this.#bind(unyank, path, version),
       this.#bind(findCurrent, path, this.#now),
     ]);
   }
 
   /** Leaves a tombstone and the list of versions that are spent; every address of the skill is unknown from now on. */
-  delete(path: SkillPath): Promise<void> {
-    return this.#change({ ...aboutSkill(path), action: "delete-skill" }, [
+  delete(path: SkillPath): Promise<News> {
+    return this.#change(path, { ...aboutSkill(path), action: "delete-skill" }, [
       this.#bind(bury, path, this.#now),
       this.#bind(spendVersions, path),
       this.#bind(deleteFiles, path),
@@ -73,14 +75,18 @@ export class Lifecycle {
   }
 
   /** @throws Problem `invalid_token`, `not_found` */
-  async #change(event: AuditEvent, statements: D1PreparedStatement[]): Promise<void> {
+  async #change(path: SkillPath, event: AuditEvent, statements: D1PreparedStatement[]): Promise<News> {
+    const news = newsOf(this.#db, this.#actor.namespace, [path]);
     try {
-      await this.#db.batch([
+      const results = await this.#db.batch([
+        ...news.before,
         ...refuseLostRights(this.#db, this.#actor),
         record(this.#db, this.#actor, event),
         ...statements,
         this.#bind(raiseRevision),
+        ...news.after,
       ]);
+      return readNews(results);
     } catch (error) {
       throw lostRights(error) ?? error;
     }

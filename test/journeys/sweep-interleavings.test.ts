@@ -386,8 +386,8 @@ class SlowPublisher {
     await this.#ledger.commit({ ...change, releases: [release] });
   }
 
-  deleteSkill(at: number): Promise<void> {
-    return new Lifecycle(env.DB, operatorOf(this.#namespace, at)).delete(this.path);
+  async deleteSkill(at: number): Promise<void> {
+    await new Lifecycle(env.DB, operatorOf(this.#namespace, at)).delete(this.path);
   }
 }
 

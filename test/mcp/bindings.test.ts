@@ -9,6 +9,8 @@ const plainBindings = {
   adminToken: operator,
   signingKey: env.SIGNING_KEY,
   origin: "http://localhost",
+  live: undefined,
+  clientKey: "address:unknown",
   waitUntil: () => {},
 };
 

@@ -2,6 +2,7 @@ import { classifyInboundRequest } from "@modelcontextprotocol/server";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import { findPlain } from "../../src/mcp/plain.ts";
+import { open } from "../live/handshakes.ts";
 import { newNamespace, newToken, publish, seedSkill, send, skillMdOf, lastingHeaders } from "../harness.ts";
 
 /**
@@ -140,6 +141,18 @@ describe.each(eras)("the short way answers in %s what the SDK answers", (era) =>
     await expectSame(era, { method: "skills/list", at: "never-created" });
   });
 
+  it("the same in a session, which is checked beside it", async () => {
+    if (era === "2026-07-28") return;
+    const session = await open(`/mcp/${namespace}`, era);
+    const headers = { "mcp-session-id": session };
+    for (const method of ["skills/get", "resources/read"]) {
+      await expectSame(era, { method, params: { uri: `${root}/SKILL.md` }, headers });
+      expect(await expectSame(era, { method, params: { uri: `${root}/none` }, headers })).toContain("-32602");
+    }
+    const junk = { method: "skills/list", headers: { "mcp-session-id": "abc" } };
+    expect(await expectSame(era, junk)).toContain("-32001");
+  });
+
   it("never a private skill from the memory of somebody else's list", async () => {
     const listed = async (headers: Record<string, string>) => expectSame(era, { method: "skills/list", headers });
     const cursor = (JSON.parse(await listed({})) as { result: { nextCursor: string } }).result.nextCursor;
@@ -169,7 +182,6 @@ describe("what leaves the short way", () => {
     ],
     ["an unknown version", "2025-11-25", { method: "skills/list", headers: { "mcp-protocol-version": "2024-01-01" } }],
     ["no event stream in Accept", "2025-11-25", { method: "skills/list", headers: { accept: "application/json" } }],
-    ["a session", "2025-11-25", { method: "skills/list", headers: { "mcp-session-id": "abc" } }],
   ])("%s", (_, era, ask) => {
     expect(isPlain(...build(era, { ...ask, at: "any" }))).toBe(false);
   });

@@ -38,10 +38,17 @@ export async function ask(attempt: Attempt, token?: string, more: Partial<Env> =
   return { status: response.status, headers: headersOf(response.headers), body, calls };
 }
 
-/** What is left of an allowance says how often the caller asked, and nothing of what there is. */
+/**
+ * What is left of an allowance says how often the caller asked, and nothing of what there is; the id of a session is
+ * random, and its check is made of that.
+ */
 function headersOf(headers: Headers): string {
+  const lasting = ([name, value]: [string, string]) => {
+    if (name === "mcp-session-id") return value.replaceAll(/[0-9a-f]{32}/g, "");
+    return name === "ratelimit" ? value.replaceAll(/[rt]=\d+/g, "") : value;
+  };
   return [...headers]
-    .map(([name, value]) => `${name}: ${name === "ratelimit" ? value.replaceAll(/[rt]=\d+/g, "") : value}`)
+    .map((header) => `${header[0]}: ${lasting(header)}`)
     .sort()
     .join("\n");
 }
