@@ -28,7 +28,10 @@ export default defineConfig(async () => ({
     }),
   ],
   test: {
-    include: ["test/{domain,storage,publish,live,mcp,api,auth,journeys,campaigns,tenants}/**/*.test.ts", "test/*.test.ts"],
+    include: [
+      "test/{domain,storage,publish,live,mcp,api,auth,journeys,campaigns,tenants}/**/*.test.ts",
+      "test/*.test.ts",
+    ],
     setupFiles: [here("./setup.ts")],
     testTimeout: 60_000,
     hookTimeout: 60_000,

@@ -278,6 +278,8 @@ describe("the gate", () => {
     expect((await api("DELETE", `/namespaces/${namespace}/tokens/${id}`)).status).toBe(204);
     expect((await post(address, "skills/list", { session, token })).status).toBe(401);
     expect((await call("DELETE", address, { session, token })).status).toBe(401);
+    // Who is not let in ends nothing either.
+    expect(await objectOf(session).check(randomOf(session), Date.now())).toBeDefined();
   });
 });
 

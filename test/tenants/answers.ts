@@ -70,7 +70,7 @@ export function withoutNames({ status, headers, body }: Seen, names: Readonly<Re
 
 const tables = [
   "namespaces skills blobs releases release_files guards tokens spent_versions receipts erased members invitations",
-  "collections collection_items collection_editions audit",
+  "collections collection_items collection_editions audit registry",
 ]
   .join(" ")
   .split(" ");
