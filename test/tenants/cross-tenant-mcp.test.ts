@@ -19,7 +19,10 @@ beforeAll(async () => {
 
 afterAll(() => console.log(`cross-tenant over MCP: ${tried} pairs of requests`));
 
-/** Credentials take turns with the eras, so that each is tried with each method in one of them. */
+/** Roles take turns with the messages; whoever has none, all, or a path of their own sends every one. */
+const sendEverything = new Set(["no credential", "an admin's", "one held to a path that the other tenant has too"]);
+
+/** Credentials take turns with the eras. */
 function pairsAt(one: Case, door: string, turn: number): Pair[] {
   const era = eras[turn % eras.length]!;
   return pairsOf(one, (target) => doors[door]!(target, world.link).flatMap((path) => messagesAt(path, target, era)));
@@ -33,7 +36,8 @@ describe.each([
     const one = world.cases[index]!;
     const living: [string, string | undefined][] = [["no credential", undefined], ...Object.entries(world.foreign)];
     for (const [turn, [who, token]] of living.entries()) {
-      const pairs = pairsAt(one, door, turn + index);
+      const all = pairsAt(one, door, turn + index);
+      const pairs = sendEverything.has(who) ? all : all.filter((_, place) => (place + turn) % 2 === 0);
       tried += pairs.length;
       expect([who, await differences(one, pairs, token, world)]).toEqual([who, []]);
     }

@@ -7,7 +7,7 @@ import { api, newToken, publish, seedSkill, send, skillMdOf } from "../harness.t
  * Two tenants. A has a public and a private namespace full of what nobody else may see; whatever is private there says
  * "xylo" somewhere. B has a namespace and every kind of credential for it.
  */
-export const [open, closed, den] = ["alpha-open", "alpha-closed", "bravo-den"];
+export const [open, closed, gone, den] = ["alpha-open", "alpha-closed", "alpha-gone", "bravo-den"];
 
 /** What a request aims at: things of A, or things like them that nobody ever made. */
 export interface Target extends Record<string, string> {
@@ -115,8 +115,20 @@ async function absentLike(target: Target): Promise<Target> {
   };
 }
 
+/** The ways in which a thing can be private, in the order of the cases. */
+export const ways = [
+  "a private namespace",
+  "a private skill of a public namespace",
+  "a public skill of a private namespace",
+  "an unlisted skill of a private namespace",
+  "an older version of a private skill",
+  "a yanked version of a private skill",
+  "a deleted skill",
+  "a private skill that a public collection picked when it was public",
+  "a namespace that was deleted",
+] as const;
+
 export interface Case {
-  label: string;
   aimed: Target;
   absent: Target;
 }
@@ -147,28 +159,32 @@ export async function seedWorld(): Promise<World> {
   await seedSkill(open, "alpha-hello");
   const plan = await seedNamespace(open);
   const shut = await seedNamespace(closed);
+  await asked("POST", "/namespaces", { name: gone, visibility: "public", title: "Xylo gone" });
+  const buried = await seedNamespace(gone);
+  await asked("DELETE", `/namespaces/${gone}`);
   await publishSecret(closed, "vault/plain-plan", "2.5.0", "public");
   const picked = await seedPicks();
   const [foreign, link] = await seedForeign();
   const dead = await seedDead();
   const absentOpen = await absentLike(plan);
   const absentShut = await absentLike(shut);
-  const of = (label: string, base: Target, more: Partial<Target>): Case => ({
-    label,
+  const of = (base: Target, more: Partial<Target>) => ({
     aimed: { ...base, ...more } as Target,
     absent: base === plan ? absentOpen : absentShut,
   });
-  const cases = [
-    of("a private namespace", shut, {}),
-    of("a private skill of a public namespace", plan, {}),
-    of("a public skill of a private namespace", shut, { skill: "vault/plain-plan", version: "2.5.0" }),
-    of("an unlisted skill of a private namespace", shut, { skill: "vault/quiet-plan", version: "2.5.0" }),
-    of("an older version of a private skill", plan, { version: "2.0.0" }),
-    of("a yanked version of a private skill", plan, { version: "2.1.0" }),
-    of("a deleted skill", plan, { skill: "vault/buried-plan", version: "2.5.0" }),
-    of("a private skill that a public collection picked when it was public", plan, picked),
+  const other = (name: string) => ({ skill: `vault/${name}`, version: "2.5.0" });
+  const cases: Case[] = [
+    of(shut, {}),
+    of(plan, {}),
+    of(shut, other("plain-plan")),
+    of(shut, other("quiet-plan")),
+    of(plan, { version: "2.0.0" }),
+    of(plan, { version: "2.1.0" }),
+    of(plan, other("buried-plan")),
+    of(plan, picked),
+    of(buried, other("quiet-plan")),
   ];
-  const ids = [plan, shut].flatMap((t) => [
+  const ids = [plan, shut, buried].flatMap((t) => [
     t.hex,
     t.tokenId,
     t.memberId,
@@ -177,7 +193,7 @@ export async function seedWorld(): Promise<World> {
     t.link,
     t.invitation,
   ]);
-  return { cases, foreign, dead, link, markers: ["xylo", "Xylo", "42424", "424,24", closed, ...ids] };
+  return { cases, foreign, dead, link, markers: ["xylo", "Xylo", "42424", "424,24", closed, gone, ...ids] };
 }
 
 /** B picked a skill of A in public; then A hid it. */
