@@ -3,8 +3,8 @@ import { env } from "cloudflare:workers";
 import type { Env } from "../../src/env.ts";
 
 /**
- * Bindings that write down every call that leaves the isolate: the statements of each D1 round trip (a batch is one)
- * and each R2 operation. Fresh bindings also mean fresh memos, so that nothing of an earlier request is remembered.
+ * Bindings that write down every call that leaves the isolate: the statements of each D1 round trip (a batch is one),
+ * each R2 operation and each call of a Durable Object. Fresh bindings also mean fresh memos, so that nothing of an earlier request is remembered.
  */
 export interface Recording {
   bindings: Env;
@@ -45,5 +45,22 @@ export function recorded(more: Partial<Env> = {}): Recording {
         return (Reflect.get(bucket, name) as (...all: unknown[]) => unknown).apply(bucket, given);
       },
   });
-  return { calls, bindings: { ...env, DB, BLOBS, ...more } };
+  const FEEDS = objectsOf("feeds", env.FEEDS!, calls);
+  const SESSIONS = objectsOf("sessions", env.SESSIONS!, calls);
+  return { calls, bindings: { ...env, DB, BLOBS, FEEDS, SESSIONS, ...more } };
+}
+
+/** Which object is called depends on the address, so only what it is asked is written down. */
+function objectsOf(kind: string, objects: DurableObjectNamespace, calls: string[]): DurableObjectNamespace {
+  const stubOf = (stub: DurableObjectStub) =>
+    new Proxy(stub, {
+      get:
+        (_, name) =>
+        (...given: unknown[]) => {
+          calls.push(`${kind} ${String(name)}`);
+          return (stub as unknown as Record<string | symbol, (...all: unknown[]) => unknown>)[name]!(...given);
+        },
+    });
+  const getByName = (name: string) => stubOf(objects.getByName(name));
+  return { getByName } as unknown as DurableObjectNamespace;
 }
