@@ -77,6 +77,8 @@ ALTER TABLE tokens ADD COLUMN subject TEXT;
 -- The token that took its place.
 ALTER TABLE tokens ADD COLUMN rotated_to TEXT;
 CREATE INDEX tokens_by_kind ON tokens (namespace, kind, created_at, id);
+-- What the cap on them counts, however many have ended.
+CREATE INDEX tokens_living ON tokens (namespace, kind, expires_at) WHERE revoked_at IS NULL;
 CREATE INDEX tokens_by_member ON tokens (namespace, issuer, subject) WHERE issuer IS NOT NULL;
 
 -- People: who an OpenID issuer says they are, and what they may do in a namespace.
@@ -113,6 +115,7 @@ CREATE TABLE invitations (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX invitations_in_order ON invitations (namespace, created_at, id);
+CREATE INDEX invitations_open ON invitations (namespace, expires_at) WHERE revoked_at IS NULL AND accepted_at IS NULL;
 
 -- A curated list with an address. Its items are the present edition, taken apart; is_all: every listed skill of its
 -- namespace instead. revision and stamp as for namespaces.
@@ -146,12 +149,13 @@ CREATE TABLE collection_items (
 
 CREATE INDEX collection_items_by_skill ON collection_items (skill_namespace, skill_path);
 
--- Every state that a collection was in, as the JSON that was put.
+-- The newest states that a collection was in, as the JSON that was put, and its SHA-256 for the audit log.
 CREATE TABLE collection_editions (
   namespace   TEXT NOT NULL,
   collection  TEXT NOT NULL,
   edition     INTEGER NOT NULL,
   content     TEXT NOT NULL CHECK (json_valid(content)),
+  digest      TEXT NOT NULL,
   made_at     INTEGER NOT NULL,
   made_by     TEXT NOT NULL,
   PRIMARY KEY (namespace, collection, edition)
@@ -167,10 +171,12 @@ BEGIN
   DELETE FROM collection_items WHERE skill_namespace = NEW.namespace AND skill_path = NEW.path;
 END;
 
--- Who changed what, when, from where. before and after are JSON; neither ever holds a secret.
+-- Who changed what, when, from where. before and after are JSON; neither ever holds a secret. A namespace counts its
+-- own lines (seq): from the numbers of all it could tell how busy the others are.
 CREATE TABLE audit (
   id         INTEGER PRIMARY KEY AUTOINCREMENT,
   namespace  TEXT NOT NULL,
+  seq        INTEGER NOT NULL,
   at         INTEGER NOT NULL,
   principal  TEXT NOT NULL,
   action     TEXT NOT NULL,
@@ -178,11 +184,11 @@ CREATE TABLE audit (
   address    TEXT NOT NULL,
   agent      TEXT NOT NULL,
   before     TEXT CHECK (before IS NULL OR json_valid(before)),
-  after      TEXT CHECK (after IS NULL OR json_valid(after))
+  after      TEXT CHECK (after IS NULL OR json_valid(after)),
+  UNIQUE (namespace, seq)
 ) STRICT;
 
-CREATE INDEX audit_by_namespace ON audit (namespace, id);
-CREATE INDEX audit_by_action ON audit (namespace, action, id);
+CREATE INDEX audit_by_action ON audit (namespace, action, seq);
 
 CREATE TRIGGER audit_is_not_changed BEFORE UPDATE ON audit
 BEGIN
@@ -197,6 +203,7 @@ END;
 -- REPLACE deletes without telling the trigger above. (A row that brings no id has -1 here.)
 CREATE TRIGGER audit_is_not_replaced BEFORE INSERT ON audit
 WHEN EXISTS (SELECT 1 FROM audit WHERE id = NEW.id)
+  OR EXISTS (SELECT 1 FROM audit WHERE namespace = NEW.namespace AND seq = NEW.seq)
 BEGIN
   SELECT RAISE(ABORT, 'audit_append_only');
 END;
@@ -212,5 +219,10 @@ ALTER TABLE guards ADD COLUMN edition_moved INTEGER CONSTRAINT edition_moved CHE
 ALTER TABLE guards ADD COLUMN namespace_exists INTEGER CONSTRAINT namespace_exists CHECK (namespace_exists IS NULL);
 ALTER TABLE guards ADD COLUMN namespace_similar INTEGER CONSTRAINT namespace_similar CHECK (namespace_similar IS NULL);
 ALTER TABLE guards ADD COLUMN namespaces_many INTEGER CONSTRAINT namespaces_many CHECK (namespaces_many IS NULL);
+ALTER TABLE guards ADD COLUMN tokens_many INTEGER CONSTRAINT tokens_many CHECK (tokens_many IS NULL);
+ALTER TABLE guards ADD COLUMN links_many INTEGER CONSTRAINT links_many CHECK (links_many IS NULL);
+ALTER TABLE guards ADD COLUMN invitations_many INTEGER CONSTRAINT invitations_many CHECK (invitations_many IS NULL);
+ALTER TABLE guards ADD COLUMN collections_many INTEGER CONSTRAINT collections_many CHECK (collections_many IS NULL);
+ALTER TABLE guards ADD COLUMN members_many INTEGER CONSTRAINT members_many CHECK (members_many IS NULL);
 ALTER TABLE guards ADD COLUMN target_gone INTEGER CONSTRAINT target_gone CHECK (target_gone IS NULL);
 ALTER TABLE guards ADD COLUMN collection_gone INTEGER CONSTRAINT collection_gone CHECK (collection_gone IS NULL);

@@ -4,6 +4,7 @@ import { auditExportLines } from "../domain/limits.ts";
 import { isNamespace } from "../domain/names.ts";
 import type { Namespace } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
+import { withoutSecrets } from "../domain/redact.ts";
 import type { AppEnv } from "../env.ts";
 import { listAudit, readAudit } from "../storage/audit.ts";
 import type { AuditFilter, AuditRow } from "../storage/audit.ts";
@@ -119,7 +120,12 @@ function formatEvent(row: AuditRow) {
     target,
     address,
     agent,
-    before: row.before === null ? null : (JSON.parse(row.before) as unknown),
-    after: row.after === null ? null : (JSON.parse(row.after) as unknown),
+    before: parse(row.before),
+    after: parse(row.after),
   };
+}
+
+/** `before` is what rows held that nobody looked through when they were written. */
+function parse(json: string | null): unknown {
+  return json === null ? null : (JSON.parse(withoutSecrets(json)) as unknown);
 }

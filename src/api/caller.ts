@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { askerOf } from "../auth/asker.ts";
 import { principalOf, resourceOf, viewerOf } from "../auth/credential.ts";
 import type { Credential } from "../auth/credential.ts";
+import { clientAddressOf } from "../domain/client-address.ts";
 import { maxUserAgentLength } from "../domain/limits.ts";
 import { isNamespace } from "../domain/names.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
@@ -10,6 +11,7 @@ import { may } from "../domain/policy.ts";
 import type { Action, Resource } from "../domain/policy.ts";
 import type { Principal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
+import { withoutSecrets } from "../domain/redact.ts";
 import type { AppEnv } from "../env.ts";
 import { Catalog } from "../storage/catalog.ts";
 import type { Actor, Origin } from "../storage/rights.ts";
@@ -118,18 +120,23 @@ export async function requireOperator(context: ApiContext): Promise<Principal> {
 
 /** For tokens that are held to the skills below a path. @throws Problem `forbidden` */
 export function requireSkill(caller: Caller, action: Action, path: SkillPath): void {
-  const { name, visibility } = caller.namespace;
-  const resource: Resource = { kind: "skill", namespace: { name, visibility }, path, visibility: "public" };
-  if (may(caller.principal, action, resource)) return;
+  if (mayAt(caller, action, path)) return;
   const below = caller.principal.kind === "token" ? caller.principal.below : "";
   throw problem("forbidden", `This token is held to the skills below "${below}", and "${path}" is not one of them`);
 }
 
-/** For the audit log. Cloudflare sets the address itself; what a client sends under that name never arrives. */
+/** Whether the caller may do it to a skill at the path, whatever its visibility. */
+export function mayAt(caller: Caller, action: Action, path: SkillPath): boolean {
+  const { name, visibility } = caller.namespace;
+  const resource: Resource = { kind: "skill", namespace: { name, visibility }, path, visibility: "private" };
+  return may(caller.principal, action, resource);
+}
+
+/** For the audit log. */
 export function originOf(context: ApiContext): Origin {
   return {
-    address: context.req.header("cf-connecting-ip") ?? "",
-    agent: (context.req.header("user-agent") ?? "").slice(0, maxUserAgentLength),
+    address: clientAddressOf(context.req.header("cf-connecting-ip")),
+    agent: withoutSecrets(context.req.header("user-agent") ?? "").slice(0, maxUserAgentLength),
   };
 }
 

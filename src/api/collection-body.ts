@@ -4,6 +4,7 @@ import type { CollectionContent, CollectionItem } from "../domain/collection.ts"
 import { maxInstructionsLength, maxPickedSkills, maxTitleLength } from "../domain/limits.ts";
 import { isNamespace, isSkillPath, parseNamespace, parseSkillPath } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
+import { withoutSecrets } from "../domain/redact.ts";
 import { candidates, parseSkillUri, skillMd } from "../domain/uri.ts";
 import { parseVersion } from "../domain/version.ts";
 import type { GateNamespace } from "../storage/viewer.ts";
@@ -12,6 +13,7 @@ import type { GateNamespace } from "../storage/viewer.ts";
 const text = (max: number) =>
   z
     .string()
+    .overwrite(withoutSecrets)
     .max(max)
     .refine((value) => value.isWellFormed(), "must be whole Unicode characters");
 

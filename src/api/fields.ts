@@ -2,11 +2,16 @@ import * as z from "zod";
 
 import { maxTitleLength } from "../domain/limits.ts";
 import { roles } from "../domain/principal.ts";
+import { withoutSecrets } from "../domain/redact.ts";
 
-/** Members that several bodies have. Half a character (a lone surrogate) would come back as another one. */
+/**
+ * Members that several bodies have. A secret in them is cut, because lists and the audit log show them. Half a
+ * character (a lone surrogate) would come back as another one.
+ */
 export function textOf(maxLength: number) {
   return z
     .string()
+    .overwrite(withoutSecrets)
     .max(maxLength)
     .refine((text) => text.isWellFormed(), "must be whole Unicode characters");
 }

@@ -2,7 +2,9 @@ import { Hono } from "hono";
 import * as z from "zod";
 
 import { requireSecret } from "../auth/credential.ts";
+import { macOf } from "../auth/mac.ts";
 import { mintId, mintSecret } from "../auth/tokens.ts";
+import { clientPrefixOf } from "../domain/client-address.ts";
 import { defaultTokenDays, maxNamespaceDescriptionLength, maxTitleLength } from "../domain/limits.ts";
 import { parseNewNamespace } from "../domain/names.ts";
 import { may, namespaceCreators } from "../domain/policy.ts";
@@ -65,7 +67,8 @@ namespacesApi.post("/namespaces", async (context) => {
   const fields: NamespaceFields = { title: input.title ?? name, description, visibility, default_visibility };
   const actor = { principal, namespace: name, now, from: originOf(context) };
   const admin = principal.kind === "operator" ? undefined : await firstAdmin(context, principal, now);
-  await createNamespace(context.env.DB, actor, fields, admin?.row);
+  const creator = principal.kind === "operator" ? principal.kind : await strangerOf(context);
+  await createNamespace(context.env.DB, actor, { fields, creator, admin: admin?.row });
   const shown = formatNamespace({ name, ...fields, revision: 0, created_at: now }, true);
   const body = admin === undefined ? shown : { ...shown, token: admin.token };
   return context.json(body, 201, { location: `/api/v1/namespaces/${name}` });
@@ -118,10 +121,20 @@ function creatorsOf(context: ApiContext): NamespaceCreators {
 function requireCreator(principal: Principal, creators: NamespaceCreators): void {
   if (may(principal, "create-namespace", { kind: "registry", creators })) return;
   if (principal.kind === "anonymous") {
-    const whose = creators === "tokens" ? "a token of any namespace" : "ADMIN_TOKEN";
+    const whose = creators === "tokens" ? "a publisher's token of any namespace" : "ADMIN_TOKEN";
     throw problem("unauthorized", `Send ${whose} to create a namespace: \`Authorization: Bearer <token>\``);
   }
-  throw problem("forbidden", "Only the operator of this registry creates namespaces; ask them for one");
+  const rule =
+    creators === "tokens"
+      ? "Creating a namespace takes a token with scope skills:publish and without a path"
+      : "Only the operator of this registry creates namespaces";
+  throw problem("forbidden", `${rule}; ask the operator for one`);
+}
+
+/** Whoever asks from the same address prefix. A limit needs no more than to know them again, so no address is kept. */
+async function strangerOf(context: ApiContext): Promise<string> {
+  const prefix = clientPrefixOf(context.req.header("cf-connecting-ip"));
+  return `address:${await macOf("creators", prefix, requireSecret("SIGNING_KEY", context.env.SIGNING_KEY))}`;
 }
 
 /** Whoever is not the operator could do nothing in the new namespace without a token of it. */

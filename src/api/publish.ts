@@ -19,7 +19,7 @@ import { Blobs } from "../storage/blobs.ts";
 import { Ledger } from "../storage/ledger.ts";
 import { findReceipt } from "../storage/receipts.ts";
 import type { ReceiptKey } from "../storage/receipts.ts";
-import { requireCaller, requireSkill } from "./caller.ts";
+import { mayAt, requireCaller, requireSkill } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { tell } from "./news.ts";
 import { answerOf, locationOf } from "./publish-answer.ts";
@@ -72,7 +72,7 @@ async function publishOnce(
     prune: pruneOf(query, isSingle),
     actor: caller.actor,
     onCommit: (news) => tell(context, news),
-    defaultVisibility: caller.namespace.defaultVisibility,
+    mayKnow: (path) => mayAt(caller, "survey", path),
     ...(key === undefined
       ? {}
       : {

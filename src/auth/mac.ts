@@ -4,7 +4,11 @@ import { toHex } from "../domain/digest.ts";
 const keys = new Map<string, Promise<CryptoKey>>();
 
 /** A key of its own for each use, so that a MAC made for one is never taken for another. */
-export async function macOf(use: "credentials" | "sessions", text: string, signingKey: string): Promise<string> {
+export async function macOf(
+  use: "credentials" | "sessions" | "creators",
+  text: string,
+  signingKey: string,
+): Promise<string> {
   const secret = `${use}\n${signingKey}`;
   const key = keys.get(secret) ?? importKey(secret);
   keys.set(secret, key);

@@ -42,7 +42,8 @@ export const maxTitleLength = 128;
 /** What a namespace says of itself: a paragraph, as long as a skill's description. */
 export const maxNamespaceDescriptionLength = 1024;
 /**
- * Living namespaces that the tokens of one namespace, and of those that came of it, may create together: enough for a
+ * Namespaces that the tokens of one namespace, and of those that came of it, or strangers at one address prefix, may
+ * create together; one that was deleted counts until its name is free, or names would be taken in turns. Enough for a
  * company's teams, too few to take the good names. The operator creates more.
  */
 export const maxNamespacesPerCreator = 10;
@@ -55,8 +56,8 @@ export const maxEntryBytes = 900_000;
 // Requests.
 /** Archives may hold incompressible bytes plus framing. */
 export const maxUploadBytes = 20 * MiB;
-/** MCP requests are small; the SDK's own bound. */
-export const maxMcpRequestBytes = 4 * MiB;
+/** Nothing that a client sends here is near it; and an object of 4 MiB of keys would cost a second of CPU. */
+export const maxMcpRequestBytes = 256 * KiB;
 export const maxJsonRequestBytes = 64 * KiB;
 /** How much of a body that is too large is read to its end, so that the client gets to read our answer. */
 export const maxDrainedBytes = 32 * MiB;
@@ -125,6 +126,23 @@ export const maxSubjectLength = 255;
 export const maxIssuerLength = 255;
 /** A token's last use is kept to the hour, so that a busy one costs one write an hour. */
 export const tokenUseStepMs = 3_600_000;
+
+// What a namespace has at once. Each credential has rates of its own, so whoever could mint without end would have none.
+/** Every machine and person of a company with a token of their own, and a CI that mints one for each job of a day. */
+export const maxLivingTokens = 200;
+/** A link for each tool of each team. */
+export const maxLivingLinks = 200;
+/** As many people as one admin invites in a week. */
+export const maxOpenInvitations = 100;
+/** More than a company has teams; each takes as much as `maxCollectionEditions` of its bodies. */
+export const maxCollections = 200;
+/** Every employee of a company that has not split into several namespaces. */
+export const maxMembers = 1_000;
+/** Weeks of daily mends to go back over; each may take as much as a body has. */
+export const maxCollectionEditions = 50;
+
+/** The longest spelling of an IPv6 address, with an IPv4 address in it. */
+export const maxAddressLength = 45;
 /** What the audit log keeps of a User-Agent. */
 export const maxUserAgentLength = 200;
 /** Lines of the audit log that an export holds at once, about 1 MB; and a million need 1,000 queries, which D1 allows. */

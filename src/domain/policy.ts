@@ -1,6 +1,6 @@
 import type { Namespace } from "./names.ts";
-import { isSamePerson, memberOf } from "./principal.ts";
-import type { Person, Principal, Scope } from "./principal.ts";
+import { isSamePerson, scopesOfRole } from "./principal.ts";
+import type { Person, Principal, Scope, TokenPrincipal } from "./principal.ts";
 
 /**
  * The whole policy: `may` decides, every door asks it. What SQL shows must be what `may` allows; a test compares the
@@ -16,7 +16,7 @@ export interface NamespaceFacts {
   visibility: NamespaceVisibility;
 }
 
-/** Who may create namespaces: the operator alone, whoever holds a token of any namespace, or anybody. */
+/** Who may create namespaces: the operator alone, whoever publishes all over a namespace, or anybody. */
 export const namespaceCreators = ["operator", "tokens", "anyone"] as const;
 export type NamespaceCreators = (typeof namespaceCreators)[number];
 
@@ -43,7 +43,7 @@ export const actions = [
   "manage-namespace",
   "manage-tokens",
   "manage-members",
-  /** Everybody may remove themselves. */
+  /** Everybody may remove themselves, with a token that has no path and all scopes of its role. */
   "remove-member",
   "manage-links",
   "set-quotas",
@@ -75,7 +75,9 @@ export function may(principal: Principal, action: Action, resource: Resource | u
 }
 
 function mayCreate(principal: Principal, creators: NamespaceCreators): boolean {
-  return creators === "anyone" || (creators === "tokens" && principal.kind === "token");
+  if (creators === "anyone") return true;
+  const isWide = principal.kind === "token" && principal.below === "" && principal.scopes.includes("skills:publish");
+  return creators === "tokens" && isWide;
 }
 
 /** Whether the principal has rights of its own here; a credential of another namespace counts as none. */
@@ -89,6 +91,8 @@ function isMember(
     // Which skills a collection holds is a question to the database, asked in the same statement.
     return resource.kind !== "collection" || [undefined, resource.name].includes(principal.collection);
   }
+  // What a token with a path sees of collections is what strangers see: they hold what lies elsewhere.
+  if (resource.kind === "collection") return principal.below === "";
   return resource.kind !== "skill" || `${resource.path}/`.startsWith(principal.below);
 }
 
@@ -101,10 +105,15 @@ function isAllowedToMember(
   if (principal.kind === "link") return false;
   if (action === "survey" && resource.kind === "namespace" && principal.below !== "") return false;
   if (action === "remove-member" && resource.kind === "member") {
-    if (isSamePerson(memberOf(principal), resource.person)) return true;
+    if (isWhole(principal) && isSamePerson(principal.member, resource.person)) return true;
   }
   const scope = scopeOf[action];
   return scope !== undefined && principal.scopes.includes(scope);
+}
+
+/** A membership ends with a token that stands for the person, not with one that was cut for a job. */
+function isWhole({ below, role, scopes }: TokenPrincipal): boolean {
+  return below === "" && scopesOfRole[role].every((scope) => scopes.includes(scope));
 }
 
 /** Nobody hands on what they do not have, be it as a token, a role or an invitation. */

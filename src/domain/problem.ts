@@ -1,4 +1,5 @@
 import type { Finding } from "./finding.ts";
+import { withoutSecrets } from "./redact.ts";
 
 /**
  * Every way the program can say no, in one table. Doors translate a Problem: the API to RFC 9457 problem details
@@ -58,7 +59,7 @@ export class Problem extends Error {
   readonly details: ProblemDetails;
 
   constructor(code: ProblemCode, details: ProblemDetails = {}) {
-    super(details.detail ?? table[code].title);
+    super(withoutSecrets(details.detail ?? table[code].title));
     this.name = "Problem";
     this.code = code;
     this.details = details;

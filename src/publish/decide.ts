@@ -1,3 +1,4 @@
+import type { SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/policy.ts";
 import { problem } from "../domain/problem.ts";
 import { isVersion, nextPatch } from "../domain/version.ts";
@@ -29,15 +30,17 @@ export interface DecideOptions {
   version: Version | undefined;
   visibility: SkillVisibility | undefined;
   mayBecomeCurrent: boolean;
+  mayKnow?: (path: SkillPath) => boolean;
 }
 
 /** @throws Problem `version_exists`, `path_conflict` */
 export function decide(draft: Draft, options: DecideOptions, state: SkillState): Decision {
   if (state.conflict !== undefined) {
-    throw problem(
-      "path_conflict",
-      `"${draft.path}" and the skill "${state.conflict}" would lie inside each other; choose another ?path=`,
-    );
+    const known = options.mayKnow?.(state.conflict) === true;
+    const other = known
+      ? `the skill "${state.conflict}"`
+      : `a skill ${draft.path.startsWith(`${state.conflict}/`) ? "above" : "below"} it`;
+    throw problem("path_conflict", `"${draft.path}" and ${other} would lie inside each other; choose another ?path=`);
   }
   const requested = requestedVersion(draft, options.version);
   const visibilityChanges =

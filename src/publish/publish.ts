@@ -31,8 +31,8 @@ export interface PublishOptions {
   /** Below which path skills that the upload lacks are reported, or (`isDry` false) withdrawn. */
   prune: { below: SkillPath; isDry: boolean } | undefined;
   actor: Actor;
-  /** For a skill that is new and for which the request names no visibility. */
-  defaultVisibility: SkillVisibility;
+  /** Whether the caller may know of a skill at a path that is in the way; absent: of none. */
+  mayKnow?: (path: SkillPath) => boolean;
   /** Called with what listeners have to be told, once it is committed. */
   onCommit?: (news: News | undefined) => void;
   /** Called with the outcome right before it is committed, for an answer to be kept with it. */
@@ -112,7 +112,7 @@ function skillOf(
     ...packed,
     ...texts,
     searchText: searchTextOf(draft),
-    visibility: options.visibility ?? options.defaultVisibility,
+    visibility: options.visibility,
     becomesCurrent: options.mayBecomeCurrent && !isPrerelease(decision.version),
   };
   return { draft, decision, release };

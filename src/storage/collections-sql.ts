@@ -2,7 +2,7 @@ import { listedAnywhereSql, openedAnywhereSql, openedSql, sightSql, viewerSql } 
 
 /** The statements about collections. Those that look begin with the viewer's four parameters (viewer.ts). */
 
-/** ?5 the namespace, ?6 after, ?7 rows. A private collection is shown to those who have rights in its namespace. */
+/** ?5 the namespace, ?6 after, ?7 rows. A private collection is shown to those who have rights in all of its namespace. */
 export const listCollections = `
 WITH ${sightSql}
 SELECT namespace, name, title, instructions, visibility, is_all, edition, created_at, updated_at FROM collections
@@ -71,10 +71,18 @@ INSERT INTO collection_items (namespace, collection, position, skill_namespace, 
 SELECT ?1, ?2, key + 1, value ->> 'namespace', value ->> 'path', value ->> 'version'
 FROM json_each(?3, '$.skills') WHERE ?3 ->> 'skills' <> 'all'`;
 
-/** ?3 as above, ?4 now, ?5 who */
+/** ?3 as above, ?4 now, ?5 who, ?6 the digest of ?3 */
 export const insertEdition = `
-INSERT INTO collection_editions (namespace, collection, edition, content, made_at, made_by)
-SELECT namespace, name, edition, ?3, ?4, ?5 FROM collections WHERE namespace = ?1 AND name = ?2`;
+INSERT INTO collection_editions (namespace, collection, edition, content, digest, made_at, made_by)
+SELECT namespace, name, edition, ?3, ?6, ?4, ?5 FROM collections WHERE namespace = ?1 AND name = ?2`;
+
+/** ?3 how many stay */
+export const dropOldEditions = `
+DELETE FROM collection_editions WHERE namespace = ?1 AND collection = ?2
+  AND edition <= (SELECT edition FROM collections WHERE namespace = ?1 AND name = ?2) - ?3`;
+
+/** ?3 the collection, for a guard (caps.ts) */
+export const isThere = `EXISTS (SELECT 1 FROM collections WHERE namespace = ?1 AND name = ?3)`;
 
 export const deleteCollection = [
   dropItems,
@@ -86,9 +94,15 @@ export const deleteCollection = [
 export const revokeLinks = `
 UPDATE tokens SET revoked_at = coalesce(revoked_at, ?3) WHERE namespace = ?1 AND kind = 'link' AND collection = ?2`;
 
-/** For the audit log; ?9 the collection. */
-export const contentBefore = `
-SELECT content FROM collection_editions WHERE namespace = ?1 AND collection = ?9 ORDER BY edition DESC LIMIT 1`;
+/** For the audit log, which keeps for ever: a content only by its digest. ?9 the collection. */
+export const collectionBefore = `
+SELECT json_object('title', content ->> 'title', 'visibility', content ->> 'visibility',
+  'skills', iif(content ->> 'skills' = 'all', 'all', json_array_length(content, '$.skills')),
+  'digest', digest, 'edition', edition)
+FROM collection_editions WHERE namespace = ?1 AND collection = ?9 ORDER BY edition DESC LIMIT 1`;
+
+export const editionAfter = `
+SELECT json_object('edition', 1 + coalesce((SELECT edition FROM collections WHERE namespace = ?1 AND name = ?9), 0))`;
 
 /** ?3 the edition to stop before, ?4 rows */
 export const listEditions = `

@@ -1,16 +1,19 @@
 import type { CollectionContent, CollectionItem, KnownSkill } from "../domain/collection.ts";
+import { digestOfText } from "../domain/digest.ts";
+import { maxCollectionEditions } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { CollectionVisibility, SkillVisibility } from "../domain/policy.ts";
 import { formatPrincipal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import type { Version } from "../domain/version.ts";
+import { fullRefusals, refuseFull } from "./caps.ts";
+import { commit } from "./change.ts";
 import * as sql from "./collections-sql.ts";
-import { lostRights, record, refuseLostRights } from "./rights.ts";
-import type { Actor } from "./rights.ts";
+import type { Actor, AuditEvent } from "./rights.ts";
 import { viewerParameters } from "./viewer.ts";
 import type { Viewer } from "./viewer.ts";
 
-/** Collections: curated lists, replaced whole, with every edition kept. */
+/** Collections: curated lists, replaced whole, with the newest editions kept. */
 export interface CollectionRow {
   namespace: Namespace;
   name: string;
@@ -93,18 +96,23 @@ export class Collections {
 
   /**
    * All of it at once, in one edition. `seen`: the edition that it replaces, 0 for none, undefined for whichever.
-   * @throws Problem `edition_moved`, `invalid_token`, `not_found`
+   * @throws Problem `edition_moved`, `quota_exceeded`, `invalid_token`, `not_found`
    */
   async put(actor: Actor, name: string, content: CollectionContent, seen: number | undefined): Promise<void> {
     const text = JSON.stringify(content);
-    await this.#change(actor, name, { action: "put-collection", after: content }, [
+    const digest = await digestOfText(text);
+    const { title, visibility, skills } = content;
+    const after = { title, visibility, skills: skills === "all" ? skills : skills.length, digest };
+    await this.#change(actor, name, { action: "put-collection", after, afterSql: sql.editionAfter }, [
+      refuseFull(this.#db, actor, "collections_many", { sql: sql.isThere, parameters: [name] }),
       this.#db.prepare(sql.refuseMoved).bind(actor.namespace, name, seen ?? null),
       this.#db.prepare(sql.putCollection).bind(actor.namespace, name, text, actor.now),
       this.#db.prepare(sql.dropItems).bind(actor.namespace, name),
       this.#db.prepare(sql.insertItems).bind(actor.namespace, name, text),
       this.#db
         .prepare(sql.insertEdition)
-        .bind(actor.namespace, name, text, actor.now, formatPrincipal(actor.principal)),
+        .bind(actor.namespace, name, text, actor.now, formatPrincipal(actor.principal), digest),
+      this.#db.prepare(sql.dropOldEditions).bind(actor.namespace, name, maxCollectionEditions),
     ]);
   }
 
@@ -119,22 +127,18 @@ export class Collections {
   async #change(
     actor: Actor,
     name: string,
-    event: { action: string; after?: unknown },
+    event: Pick<AuditEvent, "action" | "after" | "afterSql">,
     statements: D1PreparedStatement[],
   ): Promise<void> {
-    const target = `collections/${name}`;
-    try {
-      await this.#db.batch([
-        ...refuseLostRights(this.#db, actor),
-        record(this.#db, actor, { ...event, target, beforeSql: sql.contentBefore, parameters: [name] }),
-        ...statements,
-      ]);
-    } catch (error) {
-      if (String(error).includes("edition_moved")) {
-        throw problem("edition_moved", `"${name}" was changed since the edition that If-Match names; read it again`);
-      }
-      throw lostRights(error) ?? error;
-    }
+    await commit(this.#db, actor, {
+      event: { ...event, target: `collections/${name}`, beforeSql: sql.collectionBefore, parameters: [name] },
+      statements,
+      refusals: {
+        ...fullRefusals,
+        edition_moved: () =>
+          problem("edition_moved", `"${name}" was changed since the edition that If-Match names; read it again`),
+      },
+    });
   }
 
   async #ask<Row>(statement: string, ...parameters: (string | number | null)[]): Promise<Row[]> {

@@ -3,8 +3,10 @@ import type { Namespace } from "../domain/names.ts";
 import { formatPrincipal, memberOf } from "../domain/principal.ts";
 import type { Person, Role } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
+import { fullRefusals, refuseFull } from "./caps.ts";
 import { commit } from "./change.ts";
 import { insertMember } from "./members.ts";
+import { commitTimeOf } from "./rights.ts";
 import type { Actor } from "./rights.ts";
 import { insertToken } from "./tokens.ts";
 import type { NewToken, Place } from "./tokens.ts";
@@ -73,13 +75,19 @@ export async function findInvitation(
   return row ?? undefined;
 }
 
+/** @throws Problem `quota_exceeded` */
 export async function createInvitation(db: D1Database, actor: Actor, invitation: NewInvitation): Promise<void> {
   const { id, role, label, expiresAt, secretHash } = invitation;
   const { principal, namespace, now } = actor;
   const inviter = memberOf(principal);
   await commit(db, actor, {
-    event: { action: "create-invitation", target: `invitations/${id}`, after: { role, label, expires_at: expiresAt } },
+    event: {
+      action: "create-invitation",
+      target: `invitations/${id}`,
+      after: { role, label, expires_at: new Date(expiresAt).toISOString() },
+    },
     statements: [
+      refuseFull(db, actor, "invitations_many"),
       db
         .prepare(insertInvitation)
         .bind(
@@ -95,6 +103,7 @@ export async function createInvitation(db: D1Database, actor: Actor, invitation:
           expiresAt,
         ),
     ],
+    refusals: fullRefusals,
   });
 }
 
@@ -126,7 +135,7 @@ export async function findOffer(
   return row ?? undefined;
 }
 
-/** @throws Problem `member_exists`, or `not_found` when somebody else was faster */
+/** @throws Problem `member_exists`, `quota_exceeded`, or `not_found` when somebody else was faster */
 export async function acceptInvitation(db: D1Database, actor: Actor, acceptance: Acceptance): Promise<void> {
   const { invitation, member, token } = acceptance;
   const { namespace, now } = actor;
@@ -138,13 +147,16 @@ export async function acceptInvitation(db: D1Database, actor: Actor, acceptance:
       after: { member: member.id, issuer, subject, role: member.role, token: token.id },
     },
     statements: [
-      db.prepare(refuseDead).bind(invitation.id, invitation.secretHash, now),
+      db.prepare(refuseDead).bind(invitation.id, invitation.secretHash, commitTimeOf(actor)),
       db.prepare(refuseMember).bind(namespace, issuer, subject),
+      refuseFull(db, actor, "members_many"),
       insertMember(db, actor, member),
       db.prepare(accept).bind(invitation.id, now, member.id),
+      refuseFull(db, actor, "tokens_many"),
       insertToken(db, actor, token),
     ],
     refusals: {
+      ...fullRefusals,
       invitation_dead: noSuchInvitation,
       member_exists: () =>
         problem("member_exists", `This person is a member of "${namespace}" already; an admin may change their role`),

@@ -33,9 +33,14 @@ export const refuseMovedOn = `
 INSERT INTO guards (moved_on) SELECT 1 FROM json_each(?2) WHERE NOT EXISTS (
   SELECT 1 FROM skills WHERE namespace = ?1 AND path = value AND current IS NOT NULL)`;
 
-/** A deleted skill that is published again begins anew: its visibility is that of a new one. */
+/** The visibility of a new skill: as requested, else as the namespace says in this moment. */
+const newVisibility = (requested: string) =>
+  `coalesce(${requested}, (SELECT coalesce(default_visibility, visibility) FROM namespaces WHERE name = ?1))`;
+
+/** A deleted skill that is published again begins anew: its visibility is that of a new one. ?3 that or NULL, ?4 now */
 export const insertSkill = `
-INSERT INTO skills (namespace, path, visibility, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4)
+INSERT INTO skills (namespace, path, visibility, created_at, updated_at)
+VALUES (?1, ?2, ${newVisibility("?3")}, ?4, ?4)
 ON CONFLICT (namespace, path) DO UPDATE SET
   updated_at = excluded.updated_at,
   created_at = CASE WHEN deleted_at IS NULL THEN created_at ELSE excluded.created_at END,
@@ -70,6 +75,11 @@ UPDATE skills SET current = ?3, updated_at = ?4, search_text = (
 export const stateOfSkill = `
 SELECT json_object('visibility', visibility, 'current', current) FROM skills
 WHERE namespace = ?1 AND path = ?9 AND deleted_at IS NULL`;
+
+/** What a publish says besides of a skill that it makes; ?9 path, ?10 the requested visibility or NULL. */
+export const visibilityOfNew = `
+SELECT iif(EXISTS (SELECT 1 FROM skills WHERE namespace = ?1 AND path = ?9 AND deleted_at IS NULL), '{}',
+  json_object('visibility', ${newVisibility("?10")}))`;
 
 export const raiseRevision = `
 UPDATE namespaces SET revision = revision + 1, stamp = lower(hex(randomblob(8))) WHERE name = ?1`;

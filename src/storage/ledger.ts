@@ -48,8 +48,8 @@ export interface NewRelease {
   pinnedEntry: string;
   entryBytes: number;
   searchText: string;
-  /** For a skill that is new, or was deleted. */
-  visibility: SkillVisibility;
+  /** For a skill that is new, or was deleted. Undefined: what the namespace says when it is committed. */
+  visibility: SkillVisibility | undefined;
   becomesCurrent: boolean;
 }
 
@@ -157,12 +157,14 @@ export class Ledger {
   #events({ releases, visibilities, withdrawn, actor }: Change): D1PreparedStatement[] {
     const about = (path: SkillPath) => ({ beforeSql: sql.stateOfSkill, parameters: [path] });
     return [
-      ...releases.map(({ path, version, tree, becomesCurrent }) =>
+      ...releases.map(({ path, version, tree, visibility, becomesCurrent }) =>
         record(this.#db, actor, {
           action: "publish",
           target: `skills/${path}@${version}`,
           ...about(path),
           after: { digest: tree, ...(becomesCurrent ? { current: version } : {}) },
+          afterSql: sql.visibilityOfNew,
+          parameters: [path, visibility ?? null],
         }),
       ),
       ...visibilities.map(({ path, visibility }) =>
@@ -194,7 +196,7 @@ export class Ledger {
     return [
       bind(sql.refusePathConflict, wanted),
       bind(sql.refuseSpentVersion, path, version),
-      bind(sql.insertSkill, path, release.visibility, now),
+      bind(sql.insertSkill, path, release.visibility ?? null, now),
       bind(sql.insertRelease, path, version, columns, release.entry, release.pinnedEntry),
       bind(sql.insertFiles, path, version, JSON.stringify(release.files)),
       ...(release.becomesCurrent ? [bind(sql.setCurrent, path, version, now)] : []),

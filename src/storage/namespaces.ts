@@ -35,19 +35,25 @@ export interface FirstAdmin {
   member: { id: string; person: Person } | undefined;
 }
 
+export interface NewNamespace {
+  fields: NamespaceFields;
+  /** Whom it is counted for, unless a token asks, which counts for its namespace; "operator": for nobody. */
+  creator: string;
+  admin: FirstAdmin | undefined;
+}
+
 /** @throws Problem `namespace_exists`, `namespace_similar`, `quota_exceeded`, `invalid_token` */
 export async function createNamespace(
   db: D1Database,
   actor: Actor,
-  fields: NamespaceFields,
-  admin: FirstAdmin | undefined,
+  { fields, creator, admin }: NewNamespace,
 ): Promise<void> {
   const { principal, namespace: name, now } = actor;
   const member = admin?.member;
   const created = { ...fields, ...(admin === undefined ? {} : { token: admin.token.id }) };
   const event = { action: "create-namespace", target: "namespace", after: { ...created, member: member?.id } };
   const place = [name, now, namespaceTombstoneMs];
-  const all = [...place, JSON.stringify(fields), ...creatorOf(principal)];
+  const all = [...place, JSON.stringify(fields), creator, principal.kind === "token" ? principal.namespace : null];
   await runGuarded(
     db,
     [
@@ -70,8 +76,8 @@ export async function createNamespace(
       namespaces_many: () =>
         problem(
           "quota_exceeded",
-          `The tokens of a namespace may create at most ${maxNamespacesPerCreator} namespaces, ` +
-            `counting what those created; delete one, or ask the operator`,
+          `The tokens of a namespace, or one address, may create at most ${maxNamespacesPerCreator} namespaces, ` +
+            `counting what those created, and a deleted one until its name is free; ask the operator for more`,
         ),
     },
   );
@@ -122,11 +128,6 @@ export async function deleteNamespace(db: D1Database, actor: Actor): Promise<voi
   });
 }
 
-/** Who a namespace is counted for: a name, or the namespace of the token that asks. */
-function creatorOf(principal: Principal): [string, string | null] {
-  return principal.kind === "token" ? ["", principal.namespace] : [principal.kind, null];
-}
-
 const columns = `name, title, description, visibility, default_visibility, revision, created_at`;
 
 const listAll = `
@@ -143,9 +144,9 @@ ORDER BY name LIMIT ?2`;
 
 // ?1 name, ?2 now, ?3 how long a tombstone stands, ?4 JSON of the fields, ?5 a creator by name, ?6 or by namespace.
 
-/** Tokens count for their namespace, and for the one whose tokens created that, so that no chain gets around it. */
-const creator = `iif(?6 IS NULL, ?5, coalesce(
-  (SELECT created_by FROM namespaces WHERE name = ?6 AND created_by GLOB 'namespace:*'), 'namespace:' || ?6))`;
+/** Tokens count for their namespace, and for whoever created that, so that no chain gets around it. */
+const creatorSql = `iif(?6 IS NULL, ?5, coalesce(
+  (SELECT created_by FROM namespaces WHERE name = ?6 AND created_by <> 'operator'), 'namespace:' || ?6))`;
 
 const isTaken = (row: string) =>
   `(${row}.deleted_at IS NULL OR ${row}.purged_at IS NULL OR ${row}.deleted_at > ?2 - ?3)`;
@@ -160,13 +161,14 @@ SELECT 1 FROM namespaces mine JOIN namespaces n ON n.skeleton = mine.skeleton
 WHERE mine.name = ?1 AND n.name <> ?1 AND ${isTaken("n")}`;
 
 const refuseMany = `
-INSERT INTO guards (namespaces_many) SELECT 1 WHERE ?6 IS NOT NULL AND ${maxNamespacesPerCreator} <= (
-  SELECT count(*) FROM namespaces WHERE created_by = ${creator} AND created_by <> 'operator' AND deleted_at IS NULL)`;
+INSERT INTO guards (namespaces_many) SELECT 1 WHERE ${maxNamespacesPerCreator} <= (
+  SELECT count(*) FROM namespaces n
+  WHERE n.created_by = ${creatorSql} AND n.created_by <> 'operator' AND ${isTaken("n")})`;
 
 /** The row of a purged namespace is taken over: nothing of what it said is left, and the counts are those of nothing. */
 const insertNamespace = `
 INSERT INTO namespaces (name, title, description, visibility, default_visibility, created_at, created_by)
-SELECT ?1, ?4 ->> 'title', ?4 ->> 'description', ?4 ->> 'visibility', ?4 ->> 'default_visibility', ?2, ${creator}
+SELECT ?1, ?4 ->> 'title', ?4 ->> 'description', ?4 ->> 'visibility', ?4 ->> 'default_visibility', ?2, ${creatorSql}
 WHERE true
 ON CONFLICT (name) DO UPDATE SET
   title = excluded.title, description = excluded.description, visibility = excluded.visibility,

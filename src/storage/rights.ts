@@ -2,6 +2,7 @@ import type { Namespace } from "../domain/names.ts";
 import { formatPrincipal, roles } from "../domain/principal.ts";
 import type { Principal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
+import { withoutSecrets } from "../domain/redact.ts";
 
 /**
  * Who makes a change, and the two statements that belong into the batch of every change: the guard that asks again
@@ -33,9 +34,15 @@ export function refuseLostRights(db: D1Database, actor: Actor): D1PreparedStatem
 }
 
 /** The same without the namespace, for changes that do not happen in one that exists. */
-export function refuseLostToken(db: D1Database, { principal, now }: Actor): D1PreparedStatement[] {
+export function refuseLostToken(db: D1Database, actor: Actor): D1PreparedStatement[] {
+  const { principal } = actor;
   if (principal.kind !== "token") return [];
-  return [db.prepare(refuseDeadToken).bind(principal.id, now, roles.indexOf(principal.role))];
+  return [db.prepare(refuseDeadToken).bind(principal.id, commitTimeOf(actor), roles.indexOf(principal.role))];
+}
+
+/** When the batch that is being built will be there; what ran out since the request came has run out. */
+export function commitTimeOf({ now }: Actor): number {
+  return Math.max(now, Date.now());
 }
 
 const refuseGone = `
@@ -68,21 +75,25 @@ export interface AuditEvent {
   beforeSql?: string;
   parameters?: readonly (string | number | null)[];
   /** Never a secret. */
-  after?: unknown;
+  after?: object;
+  /** SQL for a JSON object whose members `after` has besides; like `beforeSql`. */
+  afterSql?: string;
 }
 
 /** Goes before the statements of the change in its batch, so that `beforeSql` sees what they will replace. */
 export function record(db: D1Database, actor: Actor, event: AuditEvent): D1PreparedStatement {
-  const { principal, namespace, now, from } = actor;
-  const after = event.after === undefined ? null : JSON.stringify(event.after);
+  const { principal, namespace, from } = actor;
+  const after = event.after === undefined ? null : withoutSecrets(JSON.stringify(event.after));
+  const afterSql = event.afterSql === undefined ? "?8" : `json_patch(?8, (${event.afterSql}))`;
   return db
     .prepare(
-      `INSERT INTO audit (namespace, at, principal, action, target, address, agent, after, before)
-       SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (${event.beforeSql ?? "NULL"})`,
+      `INSERT INTO audit (namespace, seq, at, principal, action, target, address, agent, after, before)
+       SELECT ?1, coalesce((SELECT max(seq) FROM audit WHERE namespace = ?1), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7,
+         ${afterSql}, (${event.beforeSql ?? "NULL"})`,
     )
     .bind(
       namespace,
-      now,
+      commitTimeOf(actor),
       formatPrincipal(principal),
       event.action,
       event.target,

@@ -4,7 +4,9 @@ import type { Namespace } from "../domain/names.ts";
 import { formatPrincipal } from "../domain/principal.ts";
 import type { Person, Role } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
+import { fullRefusals, refuseFull } from "./caps.ts";
 import { commit } from "./change.ts";
+import { commitTimeOf } from "./rights.ts";
 import type { Actor } from "./rights.ts";
 
 /**
@@ -77,20 +79,31 @@ export async function findToken(
   return row ?? undefined;
 }
 
+/** @throws Problem `quota_exceeded` */
 export async function mintToken(db: D1Database, actor: Actor, token: NewToken): Promise<void> {
   await commit(db, actor, {
     event: { action: "mint-token", target: `tokens/${token.id}`, after: describe(token) },
-    statements: [insertToken(db, actor, token)],
+    statements: [refuseFull(db, actor, "tokens_many"), insertToken(db, actor, token)],
+    refusals: fullRefusals,
   });
 }
 
-/** @throws Problem `not_found` for a collection that is not there (any more) */
+/** @throws Problem `quota_exceeded`; `not_found` for a collection that is not there (any more) */
 export async function makeLink(db: D1Database, actor: Actor, link: NewToken): Promise<void> {
   const { collection = null, label, expiresAt } = link;
   await commit(db, actor, {
-    event: { action: "create-link", target: `links/${link.id}`, after: { collection, label, expires_at: expiresAt } },
-    statements: [db.prepare(refuseNoCollection).bind(actor.namespace, collection), insertToken(db, actor, link)],
+    event: {
+      action: "create-link",
+      target: `links/${link.id}`,
+      after: { collection, label, expires_at: new Date(expiresAt).toISOString() },
+    },
+    statements: [
+      db.prepare(refuseNoCollection).bind(actor.namespace, collection),
+      refuseFull(db, actor, "links_many"),
+      insertToken(db, actor, link),
+    ],
     refusals: {
+      ...fullRefusals,
       collection_gone: () =>
         problem("not_found", `The namespace has no collection "${collection}"; create it first, or leave it out`),
     },
@@ -114,7 +127,7 @@ export async function revokeToken(db: D1Database, actor: Actor, kind: TokenKind,
 
 class AlreadyGone extends Error {}
 
-/** The old token lives on until `endsAt` at the latest. @throws Problem `token_ended` */
+/** The old token lives on until `endsAt` at the latest. @throws Problem `token_ended`, `quota_exceeded` */
 export async function rotateToken(
   db: D1Database,
   actor: Actor,
@@ -125,16 +138,22 @@ export async function rotateToken(
     event: {
       action: "rotate-token",
       target: `tokens/${old.id}`,
-      beforeSql: `SELECT json_object('expires_at', expires_at) FROM tokens WHERE id = ?9`,
+      beforeSql: `SELECT json_object('expires_at', strftime('%Y-%m-%dT%H:%M:%fZ', expires_at / 1000.0, 'unixepoch'))
+        FROM tokens WHERE id = ?9`,
       parameters: [old.id],
-      after: { ends_at: old.endsAt, token: token.id, expires_at: token.expiresAt },
+      after: {
+        ends_at: new Date(old.endsAt).toISOString(),
+        token: token.id,
+        expires_at: new Date(token.expiresAt).toISOString(),
+      },
     },
     statements: [
-      db.prepare(refuseEnded).bind(actor.namespace, old.id, actor.now),
+      db.prepare(refuseEnded).bind(actor.namespace, old.id, commitTimeOf(actor)),
       db.prepare(replace).bind(actor.namespace, old.id, old.endsAt, token.id),
+      refuseFull(db, actor, "tokens_many"),
       insertToken(db, actor, token),
     ],
-    refusals: { target_gone: tokenEnded },
+    refusals: { ...fullRefusals, target_gone: tokenEnded },
   });
 }
 
@@ -175,7 +194,7 @@ export function insertToken(
 }
 
 function describe({ role, explicitScopes, below, label, expiresAt }: NewToken) {
-  return { role, scopes: explicitScopes, below, label, expires_at: expiresAt };
+  return { role, scopes: explicitScopes, below, label, expires_at: new Date(expiresAt).toISOString() };
 }
 
 const columns = `id, role, scopes, below, collection, label, created_at, expires_at, last_used_at, revoked_at,

@@ -1,5 +1,5 @@
 import type { Namespace } from "../domain/names.ts";
-import type { CollectionVisibility, NamespaceVisibility, SkillVisibility } from "../domain/policy.ts";
+import type { CollectionVisibility, NamespaceVisibility } from "../domain/policy.ts";
 import { scopesOfRole } from "../domain/principal.ts";
 import type { Person, Role, Scope } from "../domain/principal.ts";
 
@@ -36,7 +36,6 @@ export interface GateNamespace {
   title: string;
   description: string;
   visibility: NamespaceVisibility;
-  defaultVisibility: SkillVisibility;
   revision: number;
   stamp: string;
 }
@@ -119,14 +118,17 @@ export const listedSql = `s.visibility <> 'unlisted' AND ${readableSql}`;
 export const surveyedSql = `((SELECT kind FROM viewer) IS NOT 'link'
   AND ((SELECT level FROM sight) = 2 OR ${isBelow("(SELECT below FROM sight)")}))`;
 
-/** True for a collection (not aliased) of namespace ?5 that the viewer may open; a read link to another opens none. */
+/**
+ * True for a collection (not aliased) of namespace ?5 that the viewer may open; a read link to another opens none, and
+ * a token with a path those that strangers may.
+ */
 export const openedSql = `CASE WHEN name = coalesce((SELECT collection FROM viewer), name)
-  THEN (SELECT level FROM sight) > (visibility = 'private') OR (SELECT below FROM sight) IS NOT NULL
+  THEN (SELECT level FROM sight) > (visibility = 'private')
   ELSE visibility = 'public' AND (SELECT visibility FROM namespaces WHERE name = ?5) = 'public' END`;
 
 /** The same across namespaces, for a collection `c` with its namespace `n` and the viewer `v`. */
 export const openedAnywhereSql = `(v.everything
-  OR (v.namespace = n.name AND c.name = coalesce(v.collection, c.name))
+  OR (v.namespace = n.name AND v.below = '' AND c.name = coalesce(v.collection, c.name))
   OR (n.visibility = 'public' AND c.visibility = 'public'))`;
 
 /** The same as `listedSql` across namespaces, for a skill `s` with its namespace `n` and the viewer `v`. */
@@ -152,8 +154,7 @@ export const heldSql = reachedSql("");
 
 const gateSql = `
 WITH ${viewerSql}
-SELECT n.name, n.title, n.description, n.visibility, coalesce(n.default_visibility, n.visibility) AS default_visibility,
-  n.revision, n.stamp,
+SELECT n.name, n.title, n.description, n.visibility, n.revision, n.stamp,
   c.name AS collection, c.title AS collection_title, c.instructions, c.visibility AS collection_visibility,
   c.revision AS collection_revision,
   t.id AS token_id, t.kind, t.namespace AS token_namespace, t.role, t.scopes, t.below, t.collection AS token_collection,
@@ -169,7 +170,6 @@ interface GateRow {
   title: string;
   description: string;
   visibility: NamespaceVisibility;
-  default_visibility: SkillVisibility;
   revision: number;
   stamp: string;
   collection: string | null;
@@ -198,10 +198,7 @@ export function readGate(result: D1Result<unknown>): Gate {
   const row = result.results[0] as GateRow;
   const { name, title, description, visibility, revision, stamp } = row;
   return {
-    namespace:
-      name === null
-        ? undefined
-        : { name, title, description, visibility, defaultVisibility: row.default_visibility, revision, stamp },
+    namespace: name === null ? undefined : { name, title, description, visibility, revision, stamp },
     collection:
       row.collection === null
         ? undefined

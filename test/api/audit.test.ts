@@ -37,8 +37,8 @@ const linesOf = async (response: Response): Promise<Event[]> =>
 
 const fill = (namespace: string, rows: number) =>
   env.DB.prepare(
-    `INSERT INTO audit (namespace, at, principal, action, target, address, agent)
-     SELECT ?1, 4102444800000 + value, 'operator', 'publish', 'skills/x', '', '' FROM json_each(?2)`,
+    `INSERT INTO audit (namespace, seq, at, principal, action, target, address, agent)
+     SELECT ?1, value + 2, 4102444800000 + value, 'operator', 'publish', 'skills/x', '', '' FROM json_each(?2)`,
   )
     .bind(namespace, JSON.stringify(Array.from({ length: rows }, (_, i) => i)))
     .run();
@@ -258,8 +258,9 @@ describe("the audit log", () => {
       "UPDATE audit SET principal = 'nobody'",
       "UPDATE audit SET after = NULL WHERE namespace = 'x' OR 1",
       "DELETE FROM audit",
-      "REPLACE INTO audit SELECT id, namespace, 0, 'x', 'x', 'x', '', '', NULL, NULL FROM audit",
-      "INSERT INTO audit SELECT id, namespace, 0, 'x', 'x', 'x', '', '', NULL, NULL FROM audit WHERE true ON CONFLICT DO UPDATE SET at = 0",
+      "REPLACE INTO audit SELECT id, namespace, seq, 0, 'x', 'x', 'x', '', '', NULL, NULL FROM audit",
+      "REPLACE INTO audit SELECT NULL, namespace, seq, 0, 'x', 'x', 'x', '', '', NULL, NULL FROM audit",
+      "INSERT INTO audit SELECT id, namespace, seq, 0, 'x', 'x', 'x', '', '', NULL, NULL FROM audit WHERE true ON CONFLICT DO UPDATE SET at = 0",
     ]) {
       await expect(env.DB.prepare(sql).run(), sql).rejects.toThrow();
     }

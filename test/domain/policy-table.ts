@@ -14,6 +14,6 @@ export const policyTable = `
 | \`remove-member\` | oneself |  | yes | yes | yes | yes |
 | \`set-quotas\` | a public namespace; a private namespace |  |  |  |  | yes |
 | \`create-namespace\` | creators = operator |  |  |  |  | yes |
-| \`create-namespace\` | creators = tokens |  | yes | yes | yes | yes |
+| \`create-namespace\` | creators = tokens |  |  | yes | yes | yes |
 | \`create-namespace\` | creators = anyone | yes | yes | yes | yes | yes |
 `;

@@ -91,7 +91,6 @@ async function publishWith(
     isDryRun: false,
     prune: undefined,
     actor: operatorOf(namespace, at),
-    defaultVisibility: "public" as const,
   };
   try {
     await publish([await draft(namespace, text)], options, storesWith(namespace, before));
