@@ -28,11 +28,16 @@ import { liveSettings } from "./live/settings.ts";
 import { logFailure } from "./log.ts";
 import { serveMcp } from "./mcp/endpoint.ts";
 import { problemResponse } from "./mcp/errors.ts";
-import { countRefusal, countRequest } from "./rates.ts";
+import { countRefusal, countRequest, refuseBadCredential } from "./rates.ts";
 import { Blobs } from "./storage/blobs.ts";
 
-/** The order of middleware, and which door stands where. */
-export const app = new Hono<AppEnv>();
+/**
+ * The order of middleware, and which door stands where. Addresses are routed as they were typed, since handlers read
+ * them so: Hono would decode `%6d` first, and what it took for an address would be none to its handler.
+ */
+export const app = new Hono<AppEnv>({ getPath: (request) => pathAsTyped.exec(request.url)?.[1] ?? "/" });
+
+const pathAsTyped = /^https?:\/\/[^/?#]*(\/[^?#]*)/;
 
 app.use(secureHeaders);
 app.use(checkHost);
@@ -45,6 +50,7 @@ for (const path of [
 ])
   app.use(path, openToAll);
 app.use(countRequest);
+app.use(refuseBadCredential);
 
 // Door 1: agents.
 const mcp = (context: Context<AppEnv>) =>
@@ -81,6 +87,8 @@ app.route("/blobs", blobsApi);
 app.route("/", discoveryApi);
 app.route("/", resourceMetadata);
 app.route("/", securityTxt);
+app.route("/blobs", otherMethodsOf([blobsApi]));
+app.route("/", otherMethodsOf([discoveryApi, resourceMetadata, securityTxt]));
 
 app.notFound(() => problemDetails(problem("not_found", "Nothing is served at this address")));
 

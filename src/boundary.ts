@@ -14,9 +14,10 @@ const loopbackHosts = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
 const allowedHeaders =
   "authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id, " +
-  "idempotency-key";
+  "idempotency-key, if-match, if-none-match";
 const exposedHeaders =
-  "www-authenticate, mcp-session-id, mcp-protocol-version, location, retry-after, ratelimit, ratelimit-policy";
+  "www-authenticate, mcp-session-id, mcp-protocol-version, location, etag, retry-after, ratelimit, " +
+  "ratelimit-policy";
 const preflightSeconds = 600;
 
 /** What a browser must not make of an answer, whoever tricks it into opening one: a page, a frame, a script. */

@@ -21,6 +21,15 @@ export const countRequest: MiddlewareHandler<AppEnv> = async (context, next) => 
   for (const [name, value] of Object.entries(meter.headers)) context.res.headers.set(name, value);
 };
 
+/**
+ * What proves itself bad is refused wherever it is sent, also where nothing is and where no token is needed; only a
+ * preflight, which browsers send without one, is answered before. The MCP door does it itself, in its own words.
+ */
+export const refuseBadCredential: MiddlewareHandler<AppEnv> = async (context, next) => {
+  if (!isMcpPath(context.req.path)) (await askerOf(context.req.raw, askerSettings(context.env))).credential();
+  await next();
+};
+
 /** What a refusal is answered with: once too many credentials of an address were refused, another refusal. */
 export async function countRefusal(context: Context<AppEnv>, refusal: Problem): Promise<Problem> {
   if (refusal.code !== "invalid_token") return refusal;

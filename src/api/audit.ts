@@ -12,6 +12,7 @@ import type { Actor } from "../storage/rights.ts";
 import { requireCaller, requireOperator } from "./caller.ts";
 import type { ApiContext } from "./caller.ts";
 import { readPage } from "./page.ts";
+import { requireKnown } from "./query.ts";
 import { formatTime } from "./shapes.ts";
 
 /** The record of every change: who, when, from where, and what it was before. */
@@ -81,14 +82,6 @@ function linesOf(db: D1Database, actor: Actor): ReadableStream<Uint8Array> {
 }
 
 const filters = ["cursor", "action", "before", "after"];
-
-/** A misspelt filter would show what it should have left out, so what is not known is refused. */
-function requireKnown(context: ApiContext, known: readonly string[]): void {
-  const unknown = Object.keys(context.req.query()).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  const rule = known.length === 0 ? "there are none here" : `there are ${known.join(", ")}`;
-  throw problem("invalid_request", `There is no parameter "${unknown}"; ${rule}`);
-}
 
 function readFilter(context: ApiContext): AuditFilter {
   const action = context.req.query("action");

@@ -16,6 +16,7 @@ import type { AppEnv } from "../env.ts";
 import { Catalog } from "../storage/catalog.ts";
 import type { Actor, Origin } from "../storage/rights.ts";
 import type { Gate, Reach, Viewer } from "../storage/viewer.ts";
+import { requireKnown } from "./query.ts";
 import { noteUse } from "./token-use.ts";
 
 /** Who calls the API, and what they may do in the namespace of the address. */
@@ -76,15 +77,20 @@ export function openAs(context: ApiContext, credential: Credential, reach: Reach
 
 /**
  * The caller of a change. A token decides before the namespace is looked at, so that a stranger's token learns
- * nothing about which namespaces exist.
- * @throws Problem `unauthorized`, `invalid_token`, `forbidden`, and (operator only) `not_found`
+ * nothing about which namespaces exist. `parameters`: those that a change takes; lists read their own.
+ * @throws Problem `unauthorized`, `invalid_token`, `forbidden`, `invalid_request`, and (operator only) `not_found`
  */
-export async function requireCaller(context: ApiContext, action: Action): Promise<Caller> {
+export async function requireCaller(
+  context: ApiContext,
+  action: Action,
+  parameters: readonly string[] = [],
+): Promise<Caller> {
   const { principal, gate, catalog, viewer, now } = await identify(context, namespaceOf(context));
   if (principal.kind === "anonymous") throw problem("unauthorized", "Send a token: `Authorization: Bearer <token>`");
   if (principal.kind === "operator" && gate.namespace === undefined) throw notFound(principal);
   const resource = resourceOf(gate, { namespace: gate.namespace?.name, collection: undefined });
   if (gate.namespace === undefined || !may(principal, action, resource)) throw forbidden(context, action);
+  if (!/^(?:GET|HEAD)$/.test(context.req.method)) requireKnown(context, parameters);
   const actor = { principal, namespace: gate.namespace.name, now, from: originOf(context) };
   return { actor, principal, namespace: gate.namespace, catalog, viewer, now };
 }

@@ -5,17 +5,20 @@ import { isCollectionName } from "../domain/address.ts";
 import { checkItems } from "../domain/collection.ts";
 import type { CollectionContent } from "../domain/collection.ts";
 import { formatCursor, parseCursor } from "../domain/cursor.ts";
+import type { Finding } from "../domain/finding.ts";
 import { maxPageEntries } from "../domain/limits.ts";
+import { may } from "../domain/policy.ts";
 import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { orNotFound } from "../storage/catalog.ts";
-import { Collections } from "../storage/collections.ts";
+import { Collections, editionMoved } from "../storage/collections.ts";
 import type { CollectionRow } from "../storage/collections.ts";
 import { openCatalog, requireCaller } from "./caller.ts";
 import { tellCollection } from "./news.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { collectionBody, contentOf } from "./collection-body.ts";
 import { readJson } from "./json.ts";
+import { dryRun, isDryRun } from "./query.ts";
 import { formatCollection, formatEdition, formatPicked } from "./shapes.ts";
 
 /** Collections: the addresses that teams give their agents. */
@@ -24,38 +27,40 @@ export const collectionsApi = new Hono<AppEnv>();
 const address = "/namespaces/:namespace/collections/:name";
 
 collectionsApi.get("/namespaces/:namespace/collections", async (context) => {
-  const { catalog, namespace, viewer } = await openCatalog(context);
+  const look = await openCatalog(context);
+  const { namespace, viewer } = look;
   const list = `collections:${namespace}`;
   const cursor = context.req.query("cursor");
   const position = cursor === undefined ? { page: 0, key: "" } : parseCursor(list, cursor);
-  await catalog.gate();
+  const isCurator = await mayCurate(look);
   const { items, hasMore } = await new Collections(context.env.DB, viewer).list(
     namespace,
     position.key,
     maxPageEntries,
   );
   const next = hasMore ? formatCursor(list, { page: position.page + 1, key: items.at(-1)!.name }) : null;
-  return context.json({ collections: items.map(formatCollection), next_cursor: next });
+  return context.json({ collections: items.map((row) => formatCollection(row, isCurator)), next_cursor: next });
 });
 
 /** With the skills that the caller may read, in the order in which agents see them. */
 collectionsApi.get(address, async (context) => {
-  const { catalog, namespace, viewer } = await openCatalog(context);
+  const look = await openCatalog(context);
+  const { catalog, namespace, viewer } = look;
   const name = nameOf(context);
-  await catalog.gate();
+  const isCurator = await mayCurate(look);
   const row = orNotFound(
     await new Collections(context.env.DB, viewer).find(namespace, name),
     `The collection "${name}"`,
   );
   const picks = { namespace, collection: name, ownFirst: false };
-  const skills = await catalog.listPickedSkills(picks, 0, maxPageEntries);
-  return context.json({ ...formatCollection(row), skills: skills.map(formatPicked) }, 200, {
-    etag: `"${row.edition}"`,
-  });
+  const skills = await catalog.listPickedSkills(picks, undefined, maxPageEntries);
+  const body = { ...formatCollection(row, isCurator), skills: skills.map(formatPicked) };
+  return context.json(body, 200, isCurator ? { etag: etagOf(row) } : {});
 });
 
+/** With `?dry_run=true` everything but the change, here as at the two below. */
 collectionsApi.put(address, async (context) => {
-  const caller = await requireCaller(context, "curate-collections");
+  const caller = await requireCaller(context, "curate-collections", dryRun);
   const name = nameOf(context);
   if (!isCollectionName(name)) {
     const rule = "must be up to 64 lowercase letters, digits and single hyphens";
@@ -66,9 +71,15 @@ collectionsApi.put(address, async (context) => {
 });
 
 collectionsApi.delete(address, async (context) => {
-  const caller = await requireCaller(context, "curate-collections");
+  const caller = await requireCaller(context, "curate-collections", dryRun);
   const collections = collectionsOf(context, caller);
-  const { name } = await findOwn(collections, caller, nameOf(context));
+  const row = await findOwn(collections, caller, nameOf(context));
+  const { namespace, name } = row;
+  if (isDryRun(context)) {
+    const links = await collections.countLinks(namespace, name, caller.now);
+    const skills = await picksOf(caller, name);
+    return context.json({ dry_run: true, ...formatCollection(row, true), skills, read_links: links });
+  }
   await collections.delete(caller.actor, name);
   tellCollection(context, caller.namespace.name, name);
   return context.body(null, 204);
@@ -93,7 +104,7 @@ const back = z.strictObject({ edition: z.int().min(1).optional() });
 
 /** One step back, or to any edition: what it held becomes a new edition, without what is gone meanwhile. */
 collectionsApi.post(`${address}/return`, async (context) => {
-  const caller = await requireCaller(context, "curate-collections");
+  const caller = await requireCaller(context, "curate-collections", dryRun);
   const collections = collectionsOf(context, caller);
   const row = await findOwn(collections, caller, nameOf(context));
   const { edition = row.edition - 1 } = await readJson(context, back);
@@ -115,35 +126,74 @@ interface Replacement {
 
 async function replace(context: ApiContext, caller: Caller, name: string, wanted: Replacement): Promise<Response> {
   const collections = collectionsOf(context, caller);
-  const { skills } = wanted.content;
-  const findings = skills === "all" ? [] : checkItems(skills, await collections.resolve(skills));
-  if (findings.length > 0 && wanted.leavesOut !== true) {
-    throw problem("invalid_collection", findings[0]!.message, { findings });
-  }
-  const wrong = new Set(findings.map((finding) => finding.file));
-  const kept = skills === "all" ? skills : skills.filter((_, index) => !wrong.has(`skills[${index}]`));
-  const content = { ...wanted.content, skills: kept };
+  const { content, findings } = await check(collections, wanted);
   const namespace = caller.namespace.name;
   const before = await collections.find(namespace, name);
-  const isSame = before !== undefined && (await isAlready(collections, before, content));
-  if (!isSame) {
+  const changed = before === undefined || !(await isAlready(collections, before, content));
+  if (isDryRun(context)) return foretell(context, { name, before, seen: wanted.seen }, { changed, findings, content });
+  if (changed) {
     await collections.put(caller.actor, name, content, wanted.seen);
     tellCollection(context, namespace, name);
   }
   const row = orNotFound(await collections.find(namespace, name), `The collection "${name}"`);
-  const picked = await caller.catalog.listPickedSkills(
-    { namespace, collection: name, ownFirst: false },
-    0,
-    maxPageEntries,
-  );
-  const body = { changed: !isSame, findings, ...formatCollection(row), skills: picked.map(formatPicked) };
+  const body = { changed, findings, ...formatCollection(row, true), skills: await picksOf(caller, name) };
   const location = `/api/v1/namespaces/${namespace}/collections/${name}`;
-  return context.json(body, before === undefined ? 201 : 200, { location, etag: `"${row.edition}"` });
+  return context.json(body, before === undefined ? 201 : 200, { location, etag: etagOf(row) });
 }
 
+/** @throws Problem `invalid_collection` with everything that is wrong, unless that is to be left out */
+async function check(
+  collections: Collections,
+  { content, leavesOut }: Replacement,
+): Promise<{ content: CollectionContent; findings: Finding[] }> {
+  const { skills } = content;
+  if (skills === "all") return { content, findings: [] };
+  const findings = checkItems(skills, await collections.resolve(skills));
+  if (findings.length > 0 && leavesOut !== true) {
+    throw problem("invalid_collection", findings[0]!.message, { findings });
+  }
+  const wrong = new Set(findings.map((finding) => finding.file));
+  return { content: { ...content, skills: skills.filter((_, index) => !wrong.has(`skills[${index}]`)) }, findings };
+}
+
+/** What the change would leave behind, in the words of an edition. @throws Problem `edition_moved` */
+function foretell(
+  context: ApiContext,
+  { name, before, seen }: { name: string; before: CollectionRow | undefined; seen: number | undefined },
+  result: { changed: boolean; findings: Finding[]; content: CollectionContent },
+): Response {
+  const edition = before?.edition ?? 0;
+  if (result.changed && seen !== undefined && seen !== edition) throw editionMoved(name);
+  return context.json({ dry_run: true, ...result, edition: result.changed ? edition + 1 : edition });
+}
+
+/** Compared with what it holds now, so that what went with a deleted skill can be put back under the same words. */
 async function isAlready(collections: Collections, row: CollectionRow, content: CollectionContent): Promise<boolean> {
-  const { items } = await collections.listEditions(row.namespace, row.name, row.edition + 1, 1);
-  return items[0]?.content === JSON.stringify(content);
+  const { namespace, name, title, instructions, visibility } = row;
+  const skills = row.is_all === 1 ? "all" : await collections.listItems(namespace, name);
+  const now: CollectionContent = { title, instructions, visibility, skills };
+  return textOf(now) === textOf(content);
+}
+
+function textOf({ title, instructions, visibility, skills }: CollectionContent): string {
+  const items = skills === "all" ? skills : skills.map(({ namespace, path, version }) => [namespace, path, version]);
+  return JSON.stringify([title, instructions, visibility, items]);
+}
+
+/** What agents see of it through the caller's eyes. */
+async function picksOf({ catalog, namespace }: Caller, name: string) {
+  const picks = { namespace: namespace.name, collection: name, ownFirst: false };
+  return (await catalog.listPickedSkills(picks, undefined, maxPageEntries)).map(formatPicked);
+}
+
+async function mayCurate({ catalog, principal }: Awaited<ReturnType<typeof openCatalog>>): Promise<boolean> {
+  const { namespace } = await catalog.gate();
+  if (namespace === undefined) return false;
+  return may(await principal(), "curate-collections", { kind: "namespace", namespace });
+}
+
+function etagOf(row: CollectionRow): string {
+  return `"${row.edition}"`;
 }
 
 function collectionsOf(context: ApiContext, caller: Caller): Collections {

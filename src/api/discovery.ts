@@ -30,7 +30,7 @@ const featured = { namespace: "registry" as Namespace, collection: "featured", o
 
 discoveryApi.get(`/${index}`, async (context) => {
   const { catalog } = await openRegistry(context);
-  const skills = await catalog.listPickedSkills(featured, 0, maxPickedSkills);
+  const skills = await catalog.listPickedSkills(featured, undefined, maxPickedSkills);
   return answerIndex(context, skills, archiveOfApi);
 });
 
@@ -45,7 +45,7 @@ discoveryApi.get(`/r/:secret/${index}`, async (context) => {
   const skills =
     collection === undefined
       ? withUniqueNames((await catalog.listSkills(namespace, "", maxPickedSkills)).items)
-      : await catalog.listPickedSkills({ namespace, collection, ownFirst: false }, 0, maxPickedSkills);
+      : await catalog.listPickedSkills({ namespace, collection, ownFirst: false }, undefined, maxPickedSkills);
   const secret = context.req.param("secret");
   return answerIndex(
     context,

@@ -27,6 +27,7 @@ import { label, millisecondsPerDay, millisecondsPerHour, role, wholeNumber } fro
 import { readJson } from "./json.ts";
 import { formatMember } from "./members.ts";
 import { formatPlace, lastPlace, placeKey, readPage, readPlace } from "./page.ts";
+import { requireKnown } from "./query.ts";
 import { formatTime, formatTimeOrNull } from "./shapes.ts";
 import { requireGrantable } from "./tokens.ts";
 
@@ -97,6 +98,7 @@ invitationsApi.get("/invitations/:secret", async (context) => {
 /** The issuer is not asked yet whether this is that person: whoever holds the secret says who they are. */
 invitationsApi.post("/invitations/:secret", async (context) => {
   const { principal, now } = await identify(context, undefined);
+  requireKnown(context, []);
   const { offer, secretHash } = await openOffer(context);
   const person = await readJson(context, acceptance);
   const { id, text, secretHash: tokenHash } = await mintSecret("skr", signingKeyOf(context));

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
-import { maxJsonRequestBytes } from "../domain/limits.ts";
-import { problem } from "../domain/problem.ts";
+import { maxFindings, maxJsonRequestBytes } from "../domain/limits.ts";
+import { echo, problem } from "../domain/problem.ts";
 import { readBounded } from "../publish/bounded-body.ts";
 import type { ApiContext } from "./caller.ts";
 
@@ -21,7 +21,7 @@ export async function readJson<Schema extends z.ZodType>(
   );
   const input = schema.safeParse(parse(new TextDecoder().decode(bytes)));
   if (input.success) return input.data;
-  throw problem("invalid_request", z.prettifyError(input.error));
+  throw problem("invalid_request", z.prettifyError({ issues: input.error.issues.slice(0, maxFindings).map(shorten) }));
 }
 
 /** The same, where a request without a body means `{}`. */
@@ -31,6 +31,13 @@ export async function readJsonIfSent<Schema extends z.ZodType>(
 ): Promise<z.infer<Schema>> {
   const isSent = context.req.raw.body !== null && context.req.header("content-length") !== "0";
   return isSent ? readJson(context, schema) : schema.parse({});
+}
+
+/** Names that the request made up are repeated only so far. */
+function shorten(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== "unrecognized_keys") return issue;
+  const keys = issue.keys.map((key) => JSON.stringify(key)).join(", ");
+  return { ...issue, message: `Unrecognized key${issue.keys.length > 1 ? "s" : ""}: ${echo(keys)}` };
 }
 
 function parse(text: string): unknown {

@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import * as z from "zod";
 
-import { maxPageEntries } from "../domain/limits.ts";
+import { maxHoldersShown } from "../domain/limits.ts";
 import type { SkillPath } from "../domain/names.ts";
 import { isVersion, parseVersion } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
@@ -14,8 +14,8 @@ import { requireCaller, requireSkill } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { readJson } from "./json.ts";
 import { tell } from "./news.ts";
-import { readFlag } from "./query.ts";
-import { formatHolder, formatRelease, formatSkillState } from "./shapes.ts";
+import { dryRun, isDryRun } from "./query.ts";
+import { formatHolders, formatRelease, formatSkillState } from "./shapes.ts";
 import { noSuchAddress, readSkillAddress } from "./skill-address.ts";
 
 /**
@@ -31,8 +31,8 @@ const skillChange = z
 const releaseChange = z.strictObject({ yanked: z.boolean() });
 
 lifecycleApi.patch("/namespaces/:namespace/skills/:rest{.+}", async (context) => {
+  const caller = await requireCaller(context, "publish", dryRun);
   const { path, rest } = readSkillAddress(context);
-  const caller = await requireCaller(context, "publish");
   requireSkill(caller, "publish", path);
   if (rest === undefined) return changeSkill(context, caller, path);
   const [noun, version, ...more] = rest.split("/");
@@ -41,9 +41,9 @@ lifecycleApi.patch("/namespaces/:namespace/skills/:rest{.+}", async (context) =>
 });
 
 lifecycleApi.delete("/namespaces/:namespace/skills/:rest{.+}", async (context) => {
+  const caller = await requireCaller(context, "delete-skill", dryRun);
   const { path, rest } = readSkillAddress(context);
   if (rest !== undefined) throw noSuchAddress();
-  const caller = await requireCaller(context, "delete-skill");
   const skill = orNotFound(await caller.catalog.findSkill(caller.namespace.name, path), path);
   if (isDryRun(context)) return context.json(await foretell(context, caller, skill));
   tell(context, await lifecycleOf(context, caller).delete(path));
@@ -86,18 +86,14 @@ async function changeRelease(
     tell(context, await (yanked ? lifecycle.yank(path, version) : lifecycle.unyank(path, version)));
   }
   const skill = orNotFound(await caller.catalog.findSkill(namespace, path), path);
-  return context.json({ ...formatRelease(namespace, await find()), current: skill.current });
-}
-
-function isDryRun(context: ApiContext): boolean {
-  return readFlag(context, "dry_run", false);
+  return context.json({ ...formatRelease(namespace, await find(), true), current: skill.current });
 }
 
 /** What a change would touch: the skill as it would be, and the collections that hold it and that the caller may read. */
 async function foretell(context: ApiContext, caller: Caller, skill: SkillStateRow) {
   const collections = new Collections(context.env.DB, caller.viewer);
-  const holders = await collections.listHolders(skill.namespace, skill.path, maxPageEntries);
-  return { dry_run: true, ...formatSkillState(skill), collections: holders.map(formatHolder) };
+  const holders = await collections.listHolders(skill.namespace, skill.path, maxHoldersShown);
+  return { dry_run: true, ...formatSkillState(skill), ...formatHolders(holders) };
 }
 
 function lifecycleOf(context: ApiContext, caller: Caller): Lifecycle {

@@ -5,7 +5,7 @@ import { requireSecret } from "../auth/credential.ts";
 import { macOf } from "../auth/mac.ts";
 import { mintId, mintSecret } from "../auth/tokens.ts";
 import { clientPrefixOf } from "../domain/client-address.ts";
-import { defaultTokenDays, maxNamespaceDescriptionLength, maxTitleLength } from "../domain/limits.ts";
+import { defaultTokenDays, maxHoldersShown, maxNamespaceDescriptionLength, maxTitleLength } from "../domain/limits.ts";
 import { parseNewNamespace } from "../domain/names.ts";
 import { may, namespaceCreators } from "../domain/policy.ts";
 import type { NamespaceCreators } from "../domain/policy.ts";
@@ -14,6 +14,7 @@ import type { Principal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { orNotFound } from "../storage/catalog.ts";
+import { Collections } from "../storage/collections.ts";
 import {
   changeNamespace,
   createNamespace,
@@ -24,11 +25,12 @@ import {
 import type { FirstAdmin, NamespaceFields, NamespaceRow } from "../storage/namespaces.ts";
 import { identify, openCatalog, originOf, requireCaller } from "./caller.ts";
 import { tellNamespace } from "./news.ts";
-import type { ApiContext } from "./caller.ts";
+import type { ApiContext, Caller } from "./caller.ts";
 import { millisecondsPerDay, textOf } from "./fields.ts";
 import { readJson } from "./json.ts";
 import { readPage } from "./page.ts";
-import { formatTime } from "./shapes.ts";
+import { dryRun, isDryRun, requireKnown } from "./query.ts";
+import { formatHolders, formatTime } from "./shapes.ts";
 
 /** Namespaces, the tenants of the registry. */
 export const namespacesApi = new Hono<AppEnv>();
@@ -61,6 +63,7 @@ const namespaceChange = z
 namespacesApi.post("/namespaces", async (context) => {
   const { principal, now } = await identify(context, undefined);
   requireCreator(principal, creatorsOf(context));
+  requireKnown(context, []);
   const input = await readJson(context, newNamespace);
   const name = parseNewNamespace(input.name);
   const { description, visibility, default_visibility } = input;
@@ -94,10 +97,12 @@ namespacesApi.get("/namespaces/:namespace", async (context) => {
 });
 
 namespacesApi.patch("/namespaces/:namespace", async (context) => {
-  const { actor, namespace } = await requireCaller(context, "manage-namespace");
+  const caller = await requireCaller(context, "manage-namespace", dryRun);
+  const { actor, namespace } = caller;
   const change = await readJson(context, namespaceChange);
   const find = async () => orNotFound(await findNamespace(context.env.DB, actor.namespace), actor.namespace);
   const before = await find();
+  if (isDryRun(context)) return context.json(await foretell(context, caller, { ...before, ...change }));
   const changes = Object.entries(change).filter(([name, value]) => before[name as keyof NamespaceFields] !== value);
   if (changes.length > 0) {
     await changeNamespace(context.env.DB, actor, Object.fromEntries(changes) as Partial<NamespaceFields>);
@@ -107,11 +112,22 @@ namespacesApi.patch("/namespaces/:namespace", async (context) => {
 });
 
 namespacesApi.delete("/namespaces/:namespace", async (context) => {
-  const { actor, namespace } = await requireCaller(context, "manage-namespace");
+  const caller = await requireCaller(context, "manage-namespace", dryRun);
+  const { actor, namespace } = caller;
+  if (isDryRun(context)) {
+    const row = orNotFound(await findNamespace(context.env.DB, actor.namespace), actor.namespace);
+    return context.json(await foretell(context, caller, row));
+  }
   await deleteNamespace(context.env.DB, actor);
   await tellNamespace(context, namespace);
   return context.body(null, 204);
 });
+
+/** What a change would touch: the namespace as it would be, and the collections that hold skills of it. */
+async function foretell(context: ApiContext, caller: Caller, row: NamespaceRow) {
+  const holders = await new Collections(context.env.DB, caller.viewer).listHoldersOfAny(row.name, maxHoldersShown);
+  return { dry_run: true, ...formatNamespace(row, true), ...formatHolders(holders) };
+}
 
 /** What the operator's variable says; whatever it does not say leaves it to the operator. */
 function creatorsOf(context: ApiContext): NamespaceCreators {

@@ -21,7 +21,9 @@ export function otherMethodsOf(apis: readonly Hono<AppEnv>[]): Hono<AppEnv> {
 export function methodsOf(apis: readonly Hono<AppEnv>[]): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>();
   for (const { path, method } of apis.flatMap((api) => api.routes)) {
-    found.set(path, (found.get(path) ?? new Set()).add(method));
+    const methods = (found.get(path) ?? new Set()).add(method);
+    // The router answers HEAD as GET without a body.
+    found.set(path, method === "GET" ? methods.add("HEAD") : methods);
   }
   return found;
 }

@@ -40,7 +40,7 @@ export function locationOf(namespace: Namespace, { path, version }: { path: stri
 function formatSkill({ draft, decision, release }: PublishedSkill, shape: AnswerShape) {
   const changed = decision.isNew || decision.visibilityChanges;
   if (decision.twin !== undefined) {
-    return { changed, release: formatRelease(shape.namespace, decision.twin), entry: draft.entry };
+    return { changed, release: formatRelease(shape.namespace, decision.twin, true), entry: draft.entry };
   }
   if (release === undefined) {
     // A dry run packs no archives, so it can name the release but not its downloads.
@@ -68,5 +68,5 @@ function formatSkill({ draft, decision, release }: PublishedSkill, shape: Answer
     published_by: formatPrincipal(shape.caller.principal),
     yanked_at: null,
   };
-  return { changed, release: formatRelease(shape.namespace, row), entry: draft.entry };
+  return { changed, release: formatRelease(shape.namespace, row, true), entry: draft.entry };
 }

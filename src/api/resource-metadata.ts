@@ -6,7 +6,7 @@ import { problem } from "../domain/problem.ts";
 import type { Scope } from "../domain/principal.ts";
 import { publicOriginOf } from "../env.ts";
 import type { AppEnv } from "../env.ts";
-import { openAs } from "./caller.ts";
+import { identify, openAs } from "./caller.ts";
 import type { ApiContext } from "./caller.ts";
 
 /**
@@ -19,6 +19,7 @@ const base = "/.well-known/oauth-protected-resource";
 const scope: Scope = "skills:read";
 
 resourceMetadata.get(`${base}/*`, async (context) => {
+  await identify(context, undefined);
   const path = new URL(context.req.url).pathname.slice(base.length);
   if (!(await asksForToken(context, path))) throw problem("not_found", "Nothing at this address asks for a token");
   return context.json({

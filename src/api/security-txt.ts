@@ -1,7 +1,6 @@
 import { Hono } from "hono";
 
 import { securityTxtLifetimeMs, securityTxtMaxAgeSeconds } from "../domain/limits.ts";
-import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { publicOriginOf } from "../env.ts";
 
@@ -21,13 +20,6 @@ securityTxt.get(address, (context) => {
   ];
   return context.text(`${lines.join("\n")}\n`, 200, {
     "cache-control": `public, max-age=${securityTxtMaxAgeSeconds}`,
-  });
-});
-
-securityTxt.all(address, (context) => {
-  const allow = "GET, HEAD";
-  throw problem("method_not_allowed", `${context.req.method} is not for this address; use ${allow}`, {
-    headers: { allow },
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Namespace } from "../domain/names.ts";
 import { movingUri, pinnedUri } from "../domain/uri.ts";
-import type { AnySkillRow, FileRow, PickedRow, ReleaseRow, SkillStateRow } from "../storage/catalog.ts";
+import type { AnySkillRow, FileRow, Page, PickedRow, ReleaseRow, SkillStateRow } from "../storage/catalog.ts";
 import type { CollectionRow, EditionRow, Holder } from "../storage/collections.ts";
 
 /** Rows as the API shows them: snake_case, times in ISO 8601, sizes in bytes. */
@@ -39,7 +39,8 @@ export function formatSkillState(row: SkillStateRow) {
   };
 }
 
-export function formatRelease(namespace: Namespace, row: Omit<ReleaseRow, "id">) {
+/** Who published is shown to those who have rights in the namespace: it names people and tokens. */
+export function formatRelease(namespace: Namespace, row: Omit<ReleaseRow, "id">, isInsider: boolean) {
   return {
     namespace,
     path: row.path,
@@ -58,7 +59,7 @@ export function formatRelease(namespace: Namespace, row: Omit<ReleaseRow, "id">)
       tar_gz: { digest: row.tar_digest, size: row.tar_bytes },
     },
     published_at: formatTime(row.published_at),
-    published_by: row.published_by,
+    ...(isInsider ? { published_by: row.published_by } : {}),
     yanked_at: row.yanked_at === null ? null : formatTime(row.yanked_at),
   };
 }
@@ -77,8 +78,12 @@ export function formatManifest(release: ReleaseRow, files: readonly FileRow[]) {
   };
 }
 
-export function formatCollection(row: CollectionRow) {
-  return {
+/**
+ * Edition and time of change move with every change, also with those of what strangers do not see of it, so only those
+ * who curate see these.
+ */
+export function formatCollection(row: CollectionRow, mayCurate: boolean) {
+  const shown = {
     namespace: row.namespace,
     name: row.name,
     title: row.title,
@@ -86,11 +91,10 @@ export function formatCollection(row: CollectionRow) {
     visibility: row.visibility,
     /** Every listed skill of the namespace, instead of a list. */
     all: row.is_all === 1,
-    edition: row.edition,
     address: `/mcp/${row.namespace}/${row.name}`,
     created_at: formatTime(row.created_at),
-    updated_at: formatTime(row.updated_at),
   };
+  return mayCurate ? { ...shown, edition: row.edition, updated_at: formatTime(row.updated_at) } : shown;
 }
 
 /** A skill of a collection as agents see it there. */
@@ -116,8 +120,13 @@ export function formatEdition(row: EditionRow) {
   };
 }
 
-/** A collection that holds a skill. `version` null: it follows current. */
-export function formatHolder(row: Holder) {
+/** The collections that an answer to a dry run names, as far as there is room for them. */
+export function formatHolders({ items, hasMore }: Page<Holder>) {
+  return { collections: items.map(formatHolder), more_collections: hasMore };
+}
+
+/** A collection that holds a skill. `version` null: it follows current, or the question was not about one skill. */
+function formatHolder(row: Holder) {
   return {
     namespace: row.namespace,
     name: row.name,

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { formatCursor, parseCursor } from "../domain/cursor.ts";
 import { maxPageEntries } from "../domain/limits.ts";
 import type { SkillPath } from "../domain/names.ts";
-import { problem } from "../domain/problem.ts";
+import { may } from "../domain/policy.ts";
 import { isVersion } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
 import type { AppEnv } from "../env.ts";
@@ -28,41 +28,23 @@ skillsApi.get("/namespaces/:namespace/skills", async (context) => {
   return context.json({ skills: items.map(formatSkill), next_cursor: next });
 });
 
+/** Who asks comes before what the address says, so that a dead token is one also where the path is malformed. */
 skillsApi.get("/namespaces/:namespace/skills/:rest{.+}", async (context) => {
-  const { path, rest } = readSkillAddress(context);
-  if (rest === undefined) return getSkill(context, path);
-  const [noun, version, facet, ...file] = rest.split("/");
-  if (noun !== "releases") throw noSuchAddress();
-  if (version === undefined) return listReleases(context, path);
-  if (version !== "current" && !isVersion(version)) throw noSuchAddress();
-  if (file.length > 0 && facet !== "files") throw noSuchAddress();
-  return getRelease(context, {
-    path,
-    version: version === "current" ? undefined : version,
-    facet,
-    file: file.join("/"),
-  });
+  const look = await openCatalog(context);
+  try {
+    const { path, rest } = readSkillAddress(context);
+    if (rest === undefined) return await getSkill(context, look, path);
+    const [noun, version, ...facets] = rest.split("/");
+    if (noun !== "releases") throw noSuchAddress();
+    if (version === undefined) return await listReleases(context, look, path);
+    return await getRelease(context, look, readRelease(path, version, facets));
+  } catch (error) {
+    await look.catalog.gate();
+    throw error;
+  }
 });
 
-async function getSkill(context: ApiContext, path: SkillPath): Promise<Response> {
-  const { catalog, namespace } = await openCatalog(context);
-  const skill = orNotFound(await catalog.findSkill(namespace, path), path);
-  const current = await catalog.findRelease(namespace, path, undefined);
-  const release = current === undefined ? null : formatRelease(namespace, current.release);
-  return context.json({ ...formatSkillState(skill), release });
-}
-
-async function listReleases(context: ApiContext, path: SkillPath): Promise<Response> {
-  const { catalog, namespace } = await openCatalog(context);
-  const list = `api-releases:${namespace}/${path}`;
-  const cursor = context.req.query("cursor");
-  const position = cursor === undefined ? { page: 0, key: String(Number.MAX_SAFE_INTEGER) } : parseCursor(list, cursor);
-  if (!/^\d{1,16}$/.test(position.key)) throw problem("invalid_cursor", "The cursor is not from this list");
-  orNotFound(await catalog.findSkill(namespace, path), path);
-  const { items, hasMore } = await catalog.listReleases(namespace, path, Number(position.key), maxPageEntries);
-  const next = hasMore ? formatCursor(list, { page: position.page + 1, key: String(items.at(-1)!.id) }) : null;
-  return context.json({ releases: items.map((row) => formatRelease(namespace, row)), next_cursor: next });
-}
+type Look = Awaited<ReturnType<typeof openCatalog>>;
 
 interface ReleaseAddress {
   path: SkillPath;
@@ -72,8 +54,36 @@ interface ReleaseAddress {
   file: string;
 }
 
-async function getRelease(context: ApiContext, address: ReleaseAddress): Promise<Response> {
-  const { catalog, namespace } = await openCatalog(context);
+function readRelease(path: SkillPath, version: string, [facet, ...file]: string[]): ReleaseAddress {
+  if (version !== "current" && !isVersion(version)) throw noSuchAddress();
+  if (file.length > 0 && facet !== "files") throw noSuchAddress();
+  return { path, version: version === "current" ? undefined : version, facet, file: file.join("/") };
+}
+
+async function getSkill(context: ApiContext, look: Look, path: SkillPath): Promise<Response> {
+  const { catalog, namespace } = look;
+  const skill = orNotFound(await catalog.findSkill(namespace, path), path);
+  const current = await catalog.findRelease(namespace, path, undefined);
+  const isInsider = await surveys(look, path);
+  const release = current === undefined ? null : formatRelease(namespace, current.release, isInsider);
+  return context.json({ ...formatSkillState(skill), release });
+}
+
+async function listReleases(context: ApiContext, look: Look, path: SkillPath): Promise<Response> {
+  const { catalog, namespace } = look;
+  const list = `api-releases:${namespace}/${path}`;
+  const cursor = context.req.query("cursor");
+  const position = cursor === undefined ? undefined : parseCursor(list, cursor);
+  orNotFound(await catalog.findSkill(namespace, path), path);
+  const { items, hasMore } = await catalog.listReleases(namespace, path, position?.key, maxPageEntries);
+  const page = (position?.page ?? 0) + 1;
+  const next = hasMore ? formatCursor(list, { page, key: items.at(-1)!.version }) : null;
+  const isInsider = await surveys(look, path);
+  return context.json({ releases: items.map((row) => formatRelease(namespace, row, isInsider)), next_cursor: next });
+}
+
+async function getRelease(context: ApiContext, look: Look, address: ReleaseAddress): Promise<Response> {
+  const { catalog, namespace } = look;
   const { path, version, facet, file } = address;
   const { release, files } = orNotFound(await catalog.findRelease(namespace, path, version), path);
   const blobs = new Blobs(context.env.BLOBS);
@@ -88,8 +98,10 @@ async function getRelease(context: ApiContext, address: ReleaseAddress): Promise
     );
   }
   switch (facet) {
-    case undefined:
-      return context.json({ ...formatRelease(namespace, release), entry: JSON.parse(release.entry) as unknown });
+    case undefined: {
+      const shown = formatRelease(namespace, release, await surveys(look, path));
+      return context.json({ ...shown, entry: JSON.parse(release.entry) as unknown });
+    }
     case "manifest":
       return context.json(formatManifest(release, files));
     case "archive.zip":
@@ -98,6 +110,13 @@ async function getRelease(context: ApiContext, address: ReleaseAddress): Promise
     default:
       throw noSuchAddress();
   }
+}
+
+/** Whether the caller has rights of their own about this skill. */
+async function surveys({ catalog, principal }: Look, path: SkillPath): Promise<boolean> {
+  const { namespace } = await catalog.gate();
+  if (namespace === undefined) return false;
+  return may(await principal(), "survey", { kind: "skill", namespace, path, visibility: "private" });
 }
 
 function decodePath(file: string): string | undefined {

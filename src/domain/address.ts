@@ -24,7 +24,7 @@ export function isCollectionName(text: string): boolean {
 }
 
 export function isMcpPath(path: string): boolean {
-  return /^\/(?:me\/)?mcp(?:\/|$)|^\/r\/[^/]*\/mcp$/.test(path);
+  return /^\/(?:me\/)?mcp(?:\/|$)|^\/r\/[^/]+\/mcp$/.test(path);
 }
 
 /** Undefined for a path that is no MCP address. The path is compared as typed: no other spelling is decoded. */

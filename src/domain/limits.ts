@@ -67,6 +67,8 @@ export const maxGzipMembers = 1024;
 export const maxIdempotencyKeyLength = 255;
 /** How long an answer is kept for a retry. */
 export const receiptLifetimeMs = 86_400_000;
+/** What an error repeats of a name that a request made up: longer than any name we know. */
+export const maxEchoedLength = 100;
 /** Findings reported for one upload; the rest is counted in a last finding. */
 export const maxFindings = 200;
 
@@ -76,6 +78,8 @@ export const maxPageEntries = 100;
 export const maxPageBytes = 1 * MiB;
 /** The conformance suite stops at 50 pages, the official client throws past 64. */
 export const maxMcpPages = 50;
+/** Collections that an answer names before skills that they hold are hidden or deleted; it says when there are more. */
+export const maxHoldersShown = 100;
 /** Claude Code and others take this many skills of one server; a longer curated list would be cut unseen. */
 export const maxPickedSkills = 100;
 /** What a collection's maker may say to agents; Claude cuts instructions at 2,048 characters, ours included. */

@@ -1,5 +1,6 @@
 import type { Finding } from "./finding.ts";
 import { withoutSecrets } from "./redact.ts";
+import { maxEchoedLength } from "./limits.ts";
 
 /**
  * Every way the program can say no, in one table. Doors translate a Problem: the API to RFC 9457 problem details
@@ -72,6 +73,12 @@ export class Problem extends Error {
   get title(): string {
     return table[this.code].title;
   }
+}
+
+/** A text of the request as an error may repeat it: a body of 64 KiB can be one made-up name. */
+export function echo(text: string): string {
+  const whole = text.toWellFormed();
+  return whole.length <= maxEchoedLength ? whole : `${whole.slice(0, maxEchoedLength).toWellFormed()}…`;
 }
 
 export function problem(code: ProblemCode, detail?: string, more: Omit<ProblemDetails, "detail"> = {}): Problem {

@@ -1,7 +1,6 @@
 import { formatCursor, isLastMcpPage, parseCursor } from "../domain/cursor.ts";
 import { maxPageEntries } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
-import { problem } from "../domain/problem.ts";
 import type { Version } from "../domain/version.ts";
 import type { EntryRow, Page, Picks } from "../storage/catalog.ts";
 import { listedAt, listName } from "./visit.ts";
@@ -58,7 +57,7 @@ export function listListed(
 
 interface Source<Row> {
   inNamespace: (namespace: Namespace, after: string) => Promise<Page<Row>>;
-  picked: (picks: Picks, after: number) => Promise<Page<Row>>;
+  picked: (picks: Picks, after: string | undefined) => Promise<Page<Row>>;
 }
 
 async function pageOf<Row extends { key: string }>(
@@ -73,15 +72,8 @@ async function pageOf<Row extends { key: string }>(
   const page =
     "namespace" in listed
       ? await source.inNamespace(listed.namespace, position.key)
-      : await source.picked(listed.picks, placeOf(position.key));
+      : await source.picked(listed.picks, cursor === undefined ? undefined : position.key);
   if (!page.hasMore || isLastMcpPage(position.page)) return { items: page.items, nextCursor: {} };
   const next = formatCursor(name, { page: position.page + 1, key: page.items.at(-1)!.key });
   return { items: page.items, nextCursor: { nextCursor: next } };
-}
-
-/** Positions in a list that somebody picked are whole numbers from 1. */
-function placeOf(key: string): number {
-  if (key === "") return 0;
-  if (/^\d{1,9}$/.test(key)) return Number(key);
-  throw problem("invalid_cursor", "The cursor is not from this list; start again without a cursor");
 }

@@ -2,17 +2,7 @@ import type { Digest } from "../domain/digest.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/policy.ts";
 import type { Version } from "../domain/version.ts";
-import {
-  heldSql,
-  listedAnywhereSql,
-  listedSql,
-  nothingSql,
-  readableSql,
-  servedSql,
-  sightSql,
-  surveyedSql,
-  viewerSql,
-} from "./viewer.ts";
+import { listedSql, nothingSql, readableSql, servedSql, sightSql, surveyedSql, viewerSql } from "./viewer.ts";
 
 /**
  * The questions of the catalogue, each beside the row it returns. Parameters 1 to 4 are the viewer (viewer.ts); a
@@ -203,50 +193,14 @@ CROSS JOIN release_files f ON f.namespace = s.namespace AND f.path = s.path AND 
 WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql} AND ${servedSql("?7")}
 ORDER BY f.file`;
 
-/** ?6 path, ?7 row id to stop before, ?8 rows */
+/** ?6 path, ?7 the version to begin after, which then comes first, or NULL; ?8 rows */
 export const listReleases = `
 WITH ${sightSql}
 SELECT ${releaseColumns} FROM ${releaseTables}
-WHERE s.namespace = ?5 AND s.path = ?6 AND r.id < ?7 AND ${readableSql}
-ORDER BY r.id DESC LIMIT ?8`;
-
-export interface SearchRow {
-  namespace: Namespace;
-  path: SkillPath;
-  name: string;
-  description: string;
-  score: number;
-  /** The version to which the collection of the address pins the skill. */
-  pinned: Version | null;
-}
-
-/**
- * ?5 namespace or NULL for all, ?6 JSON array of terms, ?7 rows, ?8 the least score. The simple ranking: a term counts
- * 1 where it begins a word of the path, 0.6 where it begins one of the description, and the score is the mean over
- * the query's terms, 0 to 1.
- */
-export const search = `
-WITH ${viewerSql},
-scored AS (
-  SELECT s.namespace, s.path, s.current,
-    (SELECT i.version FROM collection_items i WHERE i.namespace = ?2 AND i.collection = ?3
-       AND i.skill_namespace = s.namespace AND i.skill_path = s.path) AS pinned,
-    (SELECT sum(CASE
-        WHEN instr(' ' || replace(replace(s.path, '-', ' '), '/', ' '), ' ' || value) THEN 1.0
-        WHEN instr(s.search_text, ' ' || value) THEN 0.6
-        ELSE 0 END) / count(*)
-     FROM json_each(?6)) AS score
-  FROM viewer v CROSS JOIN skills s CROSS JOIN namespaces n ON n.name = s.namespace
-  WHERE (?5 IS NULL OR s.namespace = ?5) AND s.current IS NOT NULL AND ${listedAnywhereSql}
-    AND ${heldSql}
-),
-best AS (
-  SELECT * FROM scored WHERE score >= ?8 ORDER BY score DESC, namespace, path LIMIT ?7
-)
-SELECT b.namespace, b.path, r.name, r.description, round(b.score, 4) AS score, b.pinned FROM best b
-JOIN releases r ON r.namespace = b.namespace AND r.path = b.path AND r.version = coalesce(b.pinned, b.current)
-WHERE r.yanked_at IS NULL
-ORDER BY b.score DESC, b.namespace, b.path`;
+WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql}
+  AND r.id <= coalesce((SELECT id FROM releases WHERE namespace = ?5 AND path = ?6 AND version = ?7),
+    iif(?7 IS NULL, 9223372036854775807, 0))
+ORDER BY r.id DESC LIMIT ?8 + (?7 IS NOT NULL)`;
 
 /** ?5 a digest. Where several public releases hold the bytes, any of their media types. */
 export interface BlobRow {

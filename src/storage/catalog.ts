@@ -10,6 +10,8 @@ import * as sql from "./catalog-sql.ts";
 import { memoPerBinding } from "./memo.ts";
 import { listPickedEntries, listPickedSkills } from "./picks-sql.ts";
 import type { PickedRow } from "./picks-sql.ts";
+import { search } from "./search-sql.ts";
+import type { SearchRow } from "./search-sql.ts";
 import { gateStatement, readGate, viewerParameters } from "./viewer.ts";
 import type { Gate, Reach, Viewer } from "./viewer.ts";
 
@@ -67,17 +69,15 @@ export class Catalog {
     return { items: rows.slice(0, limit), hasMore: rows.length > limit };
   }
 
-  /** What somebody picked, as entries; pages as above, with positions as keys. */
-  async listPickedEntries(picks: Picks, after: number, limit: number): Promise<Page<sql.EntryRow>> {
-    const range = [after, limit + 1, maxPageBytes, maxPickedSkills];
-    const rows = await this.#ask<sql.EntryRow & { found: number }>(listPickedEntries, ...parametersOf(picks), ...range);
+  /** What somebody picked, as entries; pages as above. @throws Problem `invalid_cursor` where `after` is not listed */
+  async listPickedEntries(picks: Picks, after: string | undefined, limit: number): Promise<Page<sql.EntryRow>> {
+    const rows = await this.#askPicked<sql.EntryRow & { found: number }>(listPickedEntries, picks, after, limit);
     return { items: rows, hasMore: rows.length > 0 && rows[0]!.found > rows.length };
   }
 
   /** The same without entries. */
-  async listPickedSkills(picks: Picks, after: number, limit: number): Promise<PickedRow[]> {
-    const range = [after, limit + 1, maxPageBytes, maxPickedSkills];
-    return this.#ask<PickedRow>(listPickedSkills, ...parametersOf(picks), ...range);
+  listPickedSkills(picks: Picks, after: string | undefined, limit: number): Promise<PickedRow[]> {
+    return this.#askPicked<PickedRow>(listPickedSkills, picks, after, limit);
   }
 
   /** For those who see all of the namespace every skill, also without a current release; for others what lists show. */
@@ -137,20 +137,28 @@ export class Catalog {
     return row;
   }
 
-  /** Releases of a skill, newest first; `before` is the id of the last one seen. */
+  /** Releases of a skill, newest first, behind the version `before`. @throws Problem `invalid_cursor` without it */
   async listReleases(
     namespace: Namespace,
     path: SkillPath,
-    before: number,
+    before: string | undefined,
     limit: number,
   ): Promise<Page<sql.ReleaseRow>> {
-    const rows = await this.#ask<sql.ReleaseRow>(sql.listReleases, namespace, path, before, limit + 1);
+    const found = await this.#ask<sql.ReleaseRow>(sql.listReleases, namespace, path, before ?? null, limit + 1);
+    const rows = before === undefined ? found : behind(found);
     return { items: rows.slice(0, limit), hasMore: rows.length > limit };
   }
 
-  /** Skills that hold any of the terms, best first. The simple ranking: see `sql.search`. */
-  async search(terms: readonly string[], limit: number): Promise<sql.SearchRow[]> {
-    return this.#ask<sql.SearchRow>(sql.search, this.#within(), JSON.stringify(terms), limit, minSearchScore);
+  /** Skills that hold any of the terms, best first. The simple ranking: see search-sql.ts. */
+  async search(terms: readonly string[], limit: number): Promise<SearchRow[]> {
+    return this.#ask<SearchRow>(search, this.#within(), JSON.stringify(terms), limit, minSearchScore);
+  }
+
+  async #askPicked<Row>(statement: string, picks: Picks, after: string | undefined, limit: number): Promise<Row[]> {
+    const { namespace, collection, ownFirst } = picks;
+    const range = [after ?? null, limit + 1, maxPageBytes, maxPickedSkills];
+    const rows = await this.#ask<Row>(statement, namespace, collection, ownFirst ? 1 : 0, ...range);
+    return after === undefined ? rows : behind(rows);
   }
 
   /** A namespace's address serves that namespace; what a collection holds may be of any. */
@@ -205,8 +213,10 @@ export interface Picks {
   ownFirst: boolean;
 }
 
-function parametersOf({ namespace, collection, ownFirst }: Picks): sql.Parameter[] {
-  return [namespace, collection, ownFirst ? 1 : 0];
+/** Rows that begin with the one after which the page begins; none, where that has left the list. */
+function behind<Row>([start, ...rows]: Row[]): Row[] {
+  if (start !== undefined) return rows;
+  throw problem("invalid_cursor", "What the page before ended with is not in this list; start again without a cursor");
 }
 
 export interface Page<Item> {
@@ -221,11 +231,11 @@ export type {
   FileRow,
   ReadableFileRow,
   ReleaseRow,
-  SearchRow,
   SkillRow,
   SkillStateRow,
 } from "./catalog-sql.ts";
 export type { PickedRow } from "./picks-sql.ts";
+export type { SearchRow } from "./search-sql.ts";
 
 /** What a page takes in memory, at two bytes a character. */
 function sizeOf(rows: readonly sql.EntryRow[]): number {

@@ -47,6 +47,23 @@ CROSS JOIN namespaces n ON n.name = c.namespace AND n.deleted_at IS NULL
 WHERE ${openedAnywhereSql}
 ORDER BY c.namespace, c.name LIMIT ?7`;
 
+/**
+ * ?5 a namespace, ?6 rows: the same for all of its skills. Its own collections of all skills hold whatever there is;
+ * of others those count that hold a skill by name.
+ */
+export const listHoldersOfAny = `
+WITH ${viewerSql}
+SELECT c.namespace, c.name, c.title, NULL AS version FROM (
+  SELECT namespace, collection FROM collection_items WHERE skill_namespace = ?5
+  UNION
+  SELECT namespace, name FROM collections WHERE namespace = ?5 AND is_all
+) held
+CROSS JOIN viewer v
+CROSS JOIN collections c ON c.namespace = held.namespace AND c.name = held.collection
+CROSS JOIN namespaces n ON n.name = c.namespace AND n.deleted_at IS NULL
+WHERE ${openedAnywhereSql}
+ORDER BY c.namespace <> ?5, c.namespace, c.name LIMIT ?6`;
+
 // Below, ?1 is the namespace and ?2 the collection.
 
 /** ?3 the edition that the maker saw, NULL when they did not look */
@@ -71,6 +88,11 @@ INSERT INTO collection_items (namespace, collection, position, skill_namespace, 
 SELECT ?1, ?2, key + 1, value ->> 'namespace', value ->> 'path', value ->> 'version'
 FROM json_each(?3, '$.skills') WHERE ?3 ->> 'skills' <> 'all'`;
 
+/** What it holds now: an item goes with its skill, whatever its last edition says. */
+export const listItems = `
+SELECT skill_namespace AS namespace, skill_path AS path, version FROM collection_items
+WHERE namespace = ?1 AND collection = ?2 ORDER BY position`;
+
 /** ?3 as above, ?4 now, ?5 who, ?6 the digest of ?3 */
 export const insertEdition = `
 INSERT INTO collection_editions (namespace, collection, edition, content, digest, made_at, made_by)
@@ -93,6 +115,11 @@ export const deleteCollection = [
 /** Read links of a deleted collection must not open another that takes its name. ?3 now */
 export const revokeLinks = `
 UPDATE tokens SET revoked_at = coalesce(revoked_at, ?3) WHERE namespace = ?1 AND kind = 'link' AND collection = ?2`;
+
+/** ?3 now */
+export const countLinks = `
+SELECT count(*) AS links FROM tokens
+WHERE namespace = ?1 AND kind = 'link' AND collection = ?2 AND revoked_at IS NULL AND expires_at > ?3`;
 
 /** For the audit log, which keeps for ever: a content only by its digest. ?9 the collection. */
 export const collectionBefore = `

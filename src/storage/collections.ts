@@ -6,6 +6,7 @@ import type { CollectionVisibility, SkillVisibility } from "../domain/policy.ts"
 import { formatPrincipal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import type { Version } from "../domain/version.ts";
+import type { Page } from "./catalog.ts";
 import { fullRefusals, refuseFull } from "./caps.ts";
 import { commit } from "./change.ts";
 import * as sql from "./collections-sql.ts";
@@ -52,13 +53,8 @@ export class Collections {
     this.#viewer = viewer;
   }
 
-  async list(
-    namespace: Namespace,
-    after: string,
-    limit: number,
-  ): Promise<{ items: CollectionRow[]; hasMore: boolean }> {
-    const rows = await this.#ask<CollectionRow>(sql.listCollections, namespace, after, limit + 1);
-    return { items: rows.slice(0, limit), hasMore: rows.length > limit };
+  async list(namespace: Namespace, after: string, limit: number): Promise<Page<CollectionRow>> {
+    return pageOf(await this.#ask<CollectionRow>(sql.listCollections, namespace, after, limit + 1), limit);
   }
 
   async find(namespace: Namespace, name: string): Promise<CollectionRow | undefined> {
@@ -78,20 +74,31 @@ export class Collections {
   }
 
   /** The collections that hold a skill, as far as the viewer may know of them. */
-  listHolders(namespace: Namespace, path: SkillPath, limit: number): Promise<Holder[]> {
-    return this.#ask<Holder>(sql.listHolders, namespace, path, limit);
+  async listHolders(namespace: Namespace, path: SkillPath, limit: number): Promise<Page<Holder>> {
+    return pageOf(await this.#ask<Holder>(sql.listHolders, namespace, path, limit + 1), limit);
+  }
+
+  /** The same for whatever skill of a namespace. */
+  async listHoldersOfAny(namespace: Namespace, limit: number): Promise<Page<Holder>> {
+    return pageOf(await this.#ask<Holder>(sql.listHoldersOfAny, namespace, limit + 1), limit);
   }
 
   /** Newest first. Only for those who may curate. */
-  async listEditions(
-    namespace: Namespace,
-    name: string,
-    before: number,
-    limit: number,
-  ): Promise<{ items: EditionRow[]; hasMore: boolean }> {
+  async listEditions(namespace: Namespace, name: string, before: number, limit: number): Promise<Page<EditionRow>> {
     const statement = this.#db.prepare(sql.listEditions).bind(namespace, name, before, limit + 1);
-    const { results } = await statement.all<EditionRow>();
-    return { items: results.slice(0, limit), hasMore: results.length > limit };
+    return pageOf((await statement.all<EditionRow>()).results, limit);
+  }
+
+  /** What it holds now, in order. Its last edition may say more: what was deleted since is gone from it. */
+  async listItems(namespace: Namespace, name: string): Promise<CollectionItem[]> {
+    const { results } = await this.#db.prepare(sql.listItems).bind(namespace, name).all<CollectionItem>();
+    return results;
+  }
+
+  /** The living read links that open it. */
+  async countLinks(namespace: Namespace, name: string, now: number): Promise<number> {
+    const row = await this.#db.prepare(sql.countLinks).bind(namespace, name, now).first<{ links: number }>();
+    return row?.links ?? 0;
   }
 
   /**
@@ -135,8 +142,7 @@ export class Collections {
       statements,
       refusals: {
         ...fullRefusals,
-        edition_moved: () =>
-          problem("edition_moved", `"${name}" was changed since the edition that If-Match names; read it again`),
+        edition_moved: () => editionMoved(name),
       },
     });
   }
@@ -149,6 +155,14 @@ export class Collections {
       .all<Row>();
     return results;
   }
+}
+
+export function editionMoved(name: string) {
+  return problem("edition_moved", `"${name}" was changed since the edition that If-Match names; read it again`);
+}
+
+function pageOf<Row>(rows: Row[], limit: number): Page<Row> {
+  return { items: rows.slice(0, limit), hasMore: rows.length > limit };
 }
 
 interface ResolvedRow {

@@ -6,8 +6,11 @@ import { isBelow, listedAnywhereSql, listedSql, openedAnywhereSql, sightSql } fr
  * caller's own namespace before it. What the viewer may not read, what is yanked, and a second skill of one name are
  * left out; at most 100 remain. The parameters of the viewer are followed by
  *
- *   ?5 ?6 the collection · ?7 1: the caller's own namespace comes first · ?8 the position to begin after
+ *   ?5 ?6 the collection · ?7 1: the caller's own namespace comes first · ?8 namespace/path of the skill to begin after, or NULL
  *   ?9 rows to look at · ?10 bytes of JSON · ?11 entries of the whole list
+ *
+ * A skill to begin after is found in the list as the viewer sees it, and comes first: so that a cursor holds no place
+ * in the whole list, which would tell of what is left out, and that one whose skill has left the list is known as such.
  */
 const own = `
   SELECT row_number() OVER (ORDER BY path) AS position, namespace, path, NULL AS version FROM (
@@ -43,21 +46,32 @@ readable AS (
   CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = coalesce(p.version, s.current)
   WHERE r.yanked_at IS NULL AND ${listedAnywhereSql}
 ),
+listed AS MATERIALIZED (SELECT * FROM readable WHERE place = 1 ORDER BY position LIMIT ?11),
+start (position) AS MATERIALIZED (
+  SELECT CASE WHEN ?8 IS NULL THEN 0 ELSE (SELECT position FROM listed WHERE namespace || '/' || path = ?8) END
+),
 shown AS (
-  SELECT * FROM (SELECT * FROM readable WHERE place = 1 ORDER BY position LIMIT ?11)
-  WHERE position > ?8 ORDER BY position LIMIT ?9
+  SELECT *, ?8 IS NOT NULL AND position = (SELECT position FROM start) AS is_start FROM listed
+  WHERE position >= (SELECT position FROM start) ORDER BY position LIMIT ?9 + (?8 IS NOT NULL)
 )`;
 
-/** As for namespaces, sizes are summed before an entry is read, and the first entry always fits. */
+/**
+ * As for namespaces, sizes are summed before an entry is read, and the first entry always fits. The skill to begin
+ * after has no entry here and counts for nothing.
+ */
 export const listPickedEntries = `
 WITH ${shownSql},
-sized AS (SELECT *, sum(bytes) OVER (ORDER BY position) AS total, count(*) OVER () AS found FROM shown)
-SELECT CAST(z.position AS TEXT) AS key, z.path, z.name, z.found, iif(z.is_pinned, r.pinned_entry, r.entry) AS entry
+sized AS (
+  SELECT *, sum(iif(is_start, 0, bytes)) OVER (ORDER BY position) AS total,
+    count(*) OVER () - (?8 IS NOT NULL) AS found FROM shown
+)
+SELECT z.namespace || '/' || z.path AS key, z.path, z.name, z.found,
+  CASE WHEN z.is_start THEN '' WHEN z.is_pinned THEN r.pinned_entry ELSE r.entry END AS entry
 FROM sized z JOIN releases r ON r.namespace = z.namespace AND r.path = z.path AND r.version = z.version
-WHERE z.total <= ?10 OR z.total = z.bytes
-ORDER BY z.position LIMIT ?9 - 1`;
+WHERE z.is_start OR z.total <= ?10 OR z.total = z.bytes
+ORDER BY z.position LIMIT ?9 - 1 + (?8 IS NOT NULL)`;
 
-/** `key`: its position. A pinned skill is shown under its pinned address, with what that release says. */
+/** `key`: its namespace and path. A pinned skill is shown under its pinned address, with what that release says. */
 export interface PickedRow extends SkillRow {
   key: string;
   is_pinned: number;
@@ -65,7 +79,7 @@ export interface PickedRow extends SkillRow {
 
 export const listPickedSkills = `
 WITH ${shownSql}
-SELECT CAST(z.position AS TEXT) AS key, z.is_pinned, z.namespace, z.path, z.visibility, z.version, z.name, r.description,
+SELECT z.namespace || '/' || z.path AS key, z.is_pinned, z.namespace, z.path, z.visibility, z.version, z.name, r.description,
   r.skill_md_bytes, r.file_count, r.total_bytes, r.published_at, r.tar_digest, ?10 AS unused
 FROM shown z JOIN releases r ON r.namespace = z.namespace AND r.path = z.path AND r.version = z.version
-ORDER BY z.position LIMIT ?9 - 1`;
+ORDER BY z.position LIMIT ?9 - 1 + (?8 IS NOT NULL)`;

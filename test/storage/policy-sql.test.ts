@@ -162,7 +162,7 @@ describe.each(names)("%s", (name) => {
         expect([place, await readThrough(catalog, place[1], false)]).toEqual([place, everyWay(moving)]);
         expect([place, await readThrough(catalog, place[1], true)]).toEqual([place, everyWay(pinned)]);
         expect(await found(skills, ({ path }) => catalog().findSkill(place[1], path))).toEqual(pinned);
-        const releases = async ({ path }: Skill) => (await catalog().listReleases(place[1], path, 1e9, 9)).items;
+        const releases = async ({ path }: Skill) => (await catalog().listReleases(place[1], path, undefined, 9)).items;
         expect(await found(skills, releases)).toEqual(pinned);
       }
     }
@@ -222,8 +222,11 @@ describe.each(names)("%s", (name) => {
         const listed = isOpen ? allowed(principal, "list", place, shown) : [];
         const picks = { namespace: place[1], collection: desk, ownFirst: false };
         const catalog = () => lookOf(credential, { namespace: place[1], collection: desk });
-        expect([place, pathsOf((await catalog().listPickedEntries(picks, 0, 99)).items)]).toEqual([place, listed]);
-        expect([place, pathsOf(await catalog().listPickedSkills(picks, 0, 99))]).toEqual([place, listed]);
+        expect([place, pathsOf((await catalog().listPickedEntries(picks, undefined, 99)).items)]).toEqual([
+          place,
+          listed,
+        ]);
+        expect([place, pathsOf(await catalog().listPickedSkills(picks, undefined, 99))]).toEqual([place, listed]);
         const isAll = desk.startsWith("all");
         const held = isAll ? skills.filter((skill) => skill.visibility !== "unlisted") : shown;
         const heldMoving = held.filter((skill) => skill.hasCurrent && (isAll || !skill.isPinned));
@@ -251,7 +254,7 @@ describe.each(names)("%s", (name) => {
     const picks = { namespace: "registry" as Namespace, collection: "featured", ownFirst: true };
     const rows = await lookOf(credential, { namespace: undefined, collection: undefined }).listPickedSkills(
       picks,
-      0,
+      undefined,
       99,
     );
     const own = principal.kind !== "token" ? [] : all.filter(([, namespace]) => namespace === principal.namespace);
