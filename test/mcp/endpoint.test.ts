@@ -174,14 +174,14 @@ describe("what a 2026-07-28 request may get wrong (protocol.md 1.4)", () => {
     expect([status, error?.code, "id" in body]).toEqual([415, -32600, false]);
   });
 
-  it("a body over 4 MiB: 413, naming the limit", async () => {
+  it("a body over 256 KiB: 413, naming the limit", async () => {
     const { status, error, body } = await rpc(
       address,
-      { ...list, padding: "x".repeat(4 * 1024 * 1024) },
+      { ...list, padding: "x".repeat(256 * 1024) },
       { headers: modernHeaders },
     );
     expect([status, "id" in body]).toEqual([413, false]);
-    expect(error?.message).toContain("4194304");
+    expect(error?.message).toContain("262144");
   });
 
   it.each(["https://evil.example", "null", "http://localhost.evil.example"])("Origin %s: 403", async (origin) => {
