@@ -66,6 +66,27 @@ describe("a method that an address does not have", () => {
     expect(known.length).toBeGreaterThan(15);
   });
 
+  it.each([
+    `/blobs/sha256/${"0".repeat(64)}`,
+    "/.well-known/security.txt",
+    "/.well-known/agent-skills/index.json",
+    "/space-1/.well-known/agent-skills/index.json",
+    "/r/skl_x/.well-known/agent-skills/index.json",
+    "/r/skl_x/archives/space-1/a/1.0.0.tar.gz",
+    "/.well-known/oauth-protected-resource/me/mcp",
+  ])("of %s is 405 too", async (path) => {
+    for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      const { status, headers } = await send(path, { method });
+      expect([method, status, headers.get("allow")]).toEqual([method, 405, "GET, HEAD"]);
+    }
+  });
+
+  it("is never HEAD where GET is none, and HEAD is named where GET is", async () => {
+    for (const methods of methodsOf(publisherApis).values()) expect(methods.has("HEAD")).toBe(methods.has("GET"));
+    expect((await send("/api/v1/namespaces", { method: "HEAD" })).status).toBe(200);
+    expect((await send("/api/v1/namespaces", { method: "PUT" })).headers.get("allow")).toBe("POST, GET, HEAD");
+  });
+
   it("does not hide what is not there", async () => {
     expect((await send("/api/v1/namespaces/space-1/nothing", { method: "PUT" })).status).toBe(404);
   });

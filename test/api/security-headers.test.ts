@@ -126,6 +126,18 @@ describe("what is said only where it is true", () => {
     const { headers } = await ask(`/mcp/${namespace}`, { ...message("skills/list"), headers: { ...json, origin } });
     expect(headers.get("access-control-expose-headers")).toContain("retry-after, ratelimit, ratelimit-policy");
   });
+
+  it("what pages may send and read lets them change only what they saw", async () => {
+    for (const [path, from] of [
+      ["/api/v1/namespaces", origin],
+      [`/blobs/sha256/${"0".repeat(64)}`, "https://any.example"],
+    ] as const) {
+      const allowed = (await ask(path, preflight(from))).headers.get("access-control-allow-headers");
+      expect(allowed!.split(", ")).toEqual(expect.arrayContaining(["if-match", "if-none-match"]));
+      const exposed = (await ask(path, { headers: { origin: from } })).headers.get("access-control-expose-headers");
+      expect(exposed!.split(", ")).toContain("etag");
+    }
+  });
 });
 
 describe("security.txt", () => {

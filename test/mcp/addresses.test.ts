@@ -158,6 +158,53 @@ describe.each(eras)("a personal address, over %s,", (_, call) => {
   });
 });
 
+describe("an address in another spelling", () => {
+  const spellings = [
+    "/%6dcp",
+    "/m%63p/x",
+    "/%6Dcp/x",
+    "/me/%6dcp",
+    "/m%65/mcp",
+    "/me/m%63p/x",
+    "/%72/x/mcp",
+    "/r/x/mc%70",
+    "/%2fmcp",
+    "/mcp%2fx",
+    "/MCP",
+    "//mcp",
+    "/r//mcp",
+    "/%2ewell-known/nothing",
+    "/.well-known/oauth-protected-resourc%65/me/mcp",
+    "/api/v%31/namespaces",
+    "/api/v1/namespace%73/x/skills/a",
+    "/api/v1/namespaces/x/skill%73/a",
+    "/blob%73/sha256/x",
+  ];
+
+  it.each(spellings)("is none: %s", async (path) => {
+    for (const method of ["GET", "POST", "DELETE"]) {
+      const response = await send(path, { method });
+      const body = (await response.json()) as { code: string; status: number };
+      expect([method, response.status, body.status, body.code]).toEqual([method, 404, 404, "not_found"]);
+      expect(response.headers.get("content-type")).toBe("application/problem+json");
+      expect(response.headers.get("cache-control")).toContain("no-store");
+    }
+  });
+
+  it("has no metadata", async () => {
+    for (const address of ["/%6de/mcp", "/me/%6dcp", "/%6dcp/x"]) {
+      expect([address, (await send(metadata + address)).status]).toEqual([address, 404]);
+    }
+  });
+
+  it("of a name in it is the address of nothing, not another one of the same", async () => {
+    const name = open.replace("s", "%73");
+    for (const path of [`/mcp/${name}`, `/mcp/${open}/%64esk`, `/mcp/${open}%2fdesk`]) {
+      expect([path, (await modern(path, "skills/list")).status]).toEqual([path, 401]);
+    }
+  });
+});
+
 describe("the metadata of an address that asks for a token", () => {
   const get = async (address: string) => {
     const response = await send(metadata + address, { headers: { origin: "https://anywhere.example" } });

@@ -90,6 +90,7 @@ const keys = [
   "\uffff",
   "1 0123456789abcdef",
   "NaN",
+  "1.0.0",
   "zzzz",
 ];
 
