@@ -1,6 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "@modelcontextprotocol/server";
 
 import { Problem } from "../domain/problem.ts";
+import { withoutSecrets } from "../domain/redact.ts";
 import { logFailure } from "../log.ts";
 
 /** Turns what a handler throws into the protocol's errors; anything unexpected is logged whole and named nowhere. */
@@ -29,7 +30,7 @@ function protocolErrorOf(error: unknown, request: unknown): ProtocolError {
   }
   const params = (request as { params?: { uri?: unknown } }).params ?? (request as { uri?: unknown });
   if (error.code === "not_found" && typeof params.uri === "string") {
-    return new ResourceNotFoundError(params.uri, error.message);
+    return new ResourceNotFoundError(withoutSecrets(params.uri), error.message);
   }
   return new ProtocolError(ProtocolErrorCode.InvalidParams, error.message);
 }

@@ -3,6 +3,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import * as z from "zod";
 
 import { Problem } from "../domain/problem.ts";
+import { withoutSecrets } from "../domain/redact.ts";
 import { loadSkill } from "./tools/load-skill.ts";
 import { readSkillFile } from "./tools/read-skill-file.ts";
 import { searchSkills } from "./tools/search-skills.ts";
@@ -29,7 +30,9 @@ export function listTools(visit: Visit) {
 /** `tools/call`: an unknown tool is a protocol error; bad arguments and refusals are results the model can read. */
 export async function callTool(visit: Visit, name: string, given: Record<string, unknown>): Promise<CallToolResult> {
   const tool = tools.find((candidate) => candidate.name === name);
-  if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name}`);
+  if (tool === undefined) {
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${withoutSecrets(name)}`);
+  }
   const input = tool.input.safeParse(given);
   if (!input.success) return refusal(z.prettifyError(input.error));
   try {

@@ -143,6 +143,23 @@ describe("the policy", () => {
       expect([path, may(held, "publish", skill(path)), may(held, "read", skill(path))]).toEqual([path, false, false]);
     }
     expect(may(held, "read", { kind: "namespace", namespace: facts("private") })).toBe(true);
+    const collection = (visibility: "public" | "private"): Resource => ({
+      kind: "collection",
+      namespace: facts("public"),
+      name: "c",
+      visibility,
+    });
+    expect(actions.filter((action) => may(held, action, collection("private")))).toEqual([]);
+    expect(actions.filter((action) => may(held, action, collection("public")))).toEqual(["read", "list"]);
+    expect(may(held, "create-namespace", { kind: "registry", creators: "tokens" })).toBe(false);
+  });
+
+  it("lets nobody end a membership with a token that has less than its role", () => {
+    const oneself: Resource = { kind: "member", namespace: facts("private"), person: self };
+    const of = (more: Partial<TokenPrincipal>) => may(token("publisher", more), "remove-member", oneself);
+    expect(of({})).toBe(true);
+    expect(of({ below: "a/" })).toBe(false);
+    expect(of({ scopes: ["skills:read", "skills:publish"] })).toBe(false);
   });
 
   it("gives a token with scopes what they name", () => {
