@@ -99,7 +99,8 @@ app.onError(async (error, context) => {
   return isMcp ? problemResponse(refusal) : problemDetails(refusal);
 });
 
-/** Read links and invitations carry their secret in the path; it goes into no log. */
+/** Read links and invitations carry their secret in the path, in whatever spelling; it goes into no log. */
 function withoutSecrets(path: string): string {
-  return path.replaceAll(/sk[rli]_[^/]*/g, (secret) => `${secret.slice(0, 20)}…`);
+  const read = path.replaceAll(/%([2-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return read.replaceAll(/sk[rli]_[^/]*/g, (secret) => `${secret.slice(0, 20)}…`);
 }
