@@ -11,7 +11,7 @@ import { may } from "../domain/policy.ts";
 import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { orNotFound } from "../storage/catalog.ts";
-import { Collections, editionMoved } from "../storage/collections.ts";
+import { Collections } from "../storage/collections.ts";
 import type { CollectionRow } from "../storage/collections.ts";
 import { openCatalog, requireCaller } from "./caller.ts";
 import { tellCollection } from "./news.ts";
@@ -130,7 +130,12 @@ async function replace(context: ApiContext, caller: Caller, name: string, wanted
   const namespace = caller.namespace.name;
   const before = await collections.find(namespace, name);
   const changed = before === undefined || !(await isAlready(collections, before, content));
-  if (isDryRun(context)) return foretell(context, { name, before, seen: wanted.seen }, { changed, findings, content });
+  if (isDryRun(context)) {
+    if (changed) await collections.rehearsePut(caller.actor, name, wanted.seen);
+    // What it would leave behind, in the words of an edition.
+    const edition = (before?.edition ?? 0) + (changed ? 1 : 0);
+    return context.json({ dry_run: true, changed, findings, content, edition });
+  }
   if (changed) {
     await collections.put(caller.actor, name, content, wanted.seen);
     tellCollection(context, namespace, name);
@@ -154,17 +159,6 @@ async function check(
   }
   const wrong = new Set(findings.map((finding) => finding.file));
   return { content: { ...content, skills: skills.filter((_, index) => !wrong.has(`skills[${index}]`)) }, findings };
-}
-
-/** What the change would leave behind, in the words of an edition. @throws Problem `edition_moved` */
-function foretell(
-  context: ApiContext,
-  { name, before, seen }: { name: string; before: CollectionRow | undefined; seen: number | undefined },
-  result: { changed: boolean; findings: Finding[]; content: CollectionContent },
-): Response {
-  const edition = before?.edition ?? 0;
-  if (result.changed && seen !== undefined && seen !== edition) throw editionMoved(name);
-  return context.json({ dry_run: true, ...result, edition: result.changed ? edition + 1 : edition });
 }
 
 /** Compared with what it holds now, so that what went with a deleted skill can be put back under the same words. */

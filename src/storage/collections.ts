@@ -8,8 +8,10 @@ import { problem } from "../domain/problem.ts";
 import type { Version } from "../domain/version.ts";
 import type { Page } from "./catalog.ts";
 import { fullRefusals, refuseFull } from "./caps.ts";
-import { commit } from "./change.ts";
+import { commit, runGuarded } from "./change.ts";
+import type { Refusals } from "./change.ts";
 import * as sql from "./collections-sql.ts";
+import { refuseLostRights } from "./rights.ts";
 import type { Actor, AuditEvent } from "./rights.ts";
 import { viewerParameters } from "./viewer.ts";
 import type { Viewer } from "./viewer.ts";
@@ -111,8 +113,7 @@ export class Collections {
     const { title, visibility, skills } = content;
     const after = { title, visibility, skills: skills === "all" ? skills : skills.length, digest };
     await this.#change(actor, name, { action: "put-collection", after, afterSql: sql.editionAfter }, [
-      refuseFull(this.#db, actor, "collections_many", { sql: sql.isThere, parameters: [name] }),
-      this.#db.prepare(sql.refuseMoved).bind(actor.namespace, name, seen ?? null),
+      ...this.#putGuards(actor, name, seen),
       this.#db.prepare(sql.putCollection).bind(actor.namespace, name, text, actor.now),
       this.#db.prepare(sql.dropItems).bind(actor.namespace, name),
       this.#db.prepare(sql.insertItems).bind(actor.namespace, name, text),
@@ -121,6 +122,19 @@ export class Collections {
         .bind(actor.namespace, name, text, actor.now, formatPrincipal(actor.principal), digest),
       this.#db.prepare(sql.dropOldEditions).bind(actor.namespace, name, maxCollectionEditions),
     ]);
+  }
+
+  /** The guards of a put without the put: what it would throw, and nothing is written. */
+  async rehearsePut(actor: Actor, name: string, seen: number | undefined): Promise<void> {
+    const guards = [...refuseLostRights(this.#db, actor), ...this.#putGuards(actor, name, seen)];
+    await runGuarded(this.#db, guards, refusalsOf(name));
+  }
+
+  #putGuards(actor: Actor, name: string, seen: number | undefined): D1PreparedStatement[] {
+    return [
+      refuseFull(this.#db, actor, "collections_many", { sql: sql.isThere, parameters: [name] }),
+      this.#db.prepare(sql.refuseMoved).bind(actor.namespace, name, seen ?? null),
+    ];
   }
 
   /** With its history; its read links end. */
@@ -140,10 +154,7 @@ export class Collections {
     await commit(this.#db, actor, {
       event: { ...event, target: `collections/${name}`, beforeSql: sql.collectionBefore, parameters: [name] },
       statements,
-      refusals: {
-        ...fullRefusals,
-        edition_moved: () => editionMoved(name),
-      },
+      refusals: refusalsOf(name),
     });
   }
 
@@ -157,8 +168,9 @@ export class Collections {
   }
 }
 
-export function editionMoved(name: string) {
-  return problem("edition_moved", `"${name}" was changed since the edition that If-Match names; read it again`);
+function refusalsOf(name: string): Refusals {
+  const moved = `"${name}" was changed since the edition that If-Match names; read it again`;
+  return { ...fullRefusals, edition_moved: () => problem("edition_moved", moved) };
 }
 
 function pageOf<Row>(rows: Row[], limit: number): Page<Row> {

@@ -131,6 +131,7 @@ describe("a namespace has at once", () => {
     await fillCollections(namespace, maxCollections - 1);
     expect((await put("last", "Last")).status).toBe(201);
     await expectFull(put("one-more", "One more"), maxCollections);
+    await expectFull(put("one-more?dry_run=true", "One more"), maxCollections);
     expect((await put("last", "Changed")).status).toBe(200);
     await api("DELETE", `/namespaces/${namespace}/collections/last`);
     expect((await put("one-more", "One more")).status).toBe(201);

@@ -39,9 +39,11 @@ const namespaces: Table = {
   "GET /api/v1/namespaces/:namespace": (t) => [get(at(t.namespace))],
   "PATCH /api/v1/namespaces/:namespace": (t) => [
     sent("PATCH", at(t.namespace), { visibility: "public" }),
+    sent("PATCH", `${at(t.namespace)}?dry_run=true`, { visibility: "public" }),
     sent("PATCH", at(t.namespace), { wrong: 1 }),
   ],
-  "DELETE /api/v1/namespaces/:namespace": (t) => [{ method: "DELETE", path: at(t.namespace) }],
+  "DELETE /api/v1/namespaces/:namespace": (t) =>
+    ["", "?dry_run=true", "?dry_rum=true"].map((query) => ({ method: "DELETE", path: at(t.namespace) + query })),
   "GET /api/v1/namespaces/:namespace/quotas": (t) => [get(`${at(t.namespace)}/quotas`)],
   "PUT /api/v1/namespaces/:namespace/quotas": (t) =>
     both(t).map((base) => sent("PUT", `${base}/quotas`, { skills: 1, bytes: 1, publishes_a_day: 1 })),
@@ -168,10 +170,15 @@ const collections: Table = {
       sent("PUT", `${base}/collections/${t.collection}`, {
         skills: [{ namespace: t.namespace, path: t.skill, version: t.version }],
       }),
+      sent("PUT", `${base}/collections/${t.collection}?dry_run=true`, {
+        skills: [{ namespace: t.namespace, path: t.skill }],
+      }),
       sent("PUT", `${base}/collections/bravo-desk`, { skills: [`skill://${t.namespace}/${t.skill}/SKILL.md`] }),
     ]),
   [`DELETE ${address}/:name`]: (t) =>
-    both(t).map((base) => ({ method: "DELETE", path: `${base}/collections/${t.collection}` })),
+    both(t).flatMap((base) =>
+      ["", "?dry_run=true"].map((query) => ({ method: "DELETE", path: `${base}/collections/${t.collection}${query}` })),
+    ),
   [`GET ${address}/:name/editions`]: (t) => [
     ...both(t).map((base) => get(`${base}/collections/${t.collection}/editions`)),
     get(
@@ -179,7 +186,11 @@ const collections: Table = {
     ),
   ],
   [`POST ${address}/:name/return`]: (t) =>
-    both(t).map((base) => sent("POST", `${base}/collections/${t.collection}/return`, { edition: 1 })),
+    both(t).flatMap((base) =>
+      ["", "?dry_run=true"].map((query) =>
+        sent("POST", `${base}/collections/${t.collection}/return${query}`, { edition: 1 }),
+      ),
+    ),
 };
 
 const index = ".well-known/agent-skills/index.json";
