@@ -42,6 +42,8 @@ export interface RunningServer {
   stop(): Promise<void>;
   /** Resolves when the server ends by itself. */
   ended: Promise<void>;
+  /** The end of what it printed, for the day it ends by itself. */
+  output(): string;
 }
 
 /** Applies the D1 migrations that the state directory lacks. */
@@ -85,7 +87,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     await stop();
     throw error;
   }
-  return { origin, stop, ended };
+  return { origin, stop, ended, output };
 }
 
 /** A port that was free a moment ago. */

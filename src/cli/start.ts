@@ -30,7 +30,7 @@ async function main(signal: AbortSignal): Promise<void> {
   say(howToUse(server.origin, ADMIN_TOKEN));
   say(`ready ${server.origin}`);
   await server.ended;
-  if (!signal.aborted) throw new Error("The server ended by itself");
+  if (!signal.aborted) throw new Error(`The server ended by itself:\n${server.output()}`);
 }
 
 /** Writes the secrets that are missing or too short to be used; those that are there stay. */

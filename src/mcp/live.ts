@@ -21,9 +21,9 @@ export interface Live extends LiveSettings {
  * anything, so that nothing falls between an answer and the first news.
  * @throws Problem `unavailable` with Retry-After when there is no room
  */
-export async function openLine(visit: Visit, live: Live, session?: string): Promise<{ line: Line; sight: Sight }> {
+export async function openLine(visit: Visit, live: Live, session?: LiveSession): Promise<{ line: Line; sight: Sight }> {
   const sight = sightOf(await visit.catalog.gate(), live);
-  const listener = { sight, principal: live.principal, ...(session === undefined ? {} : { session }) };
+  const listener = { sight, principal: live.principal, ...(session === undefined ? {} : { session: session.tag }) };
   const dial = () => live.feeds.dial(visit.address, listener, live.caps);
   const socket = await dial();
   if (!(socket instanceof WebSocket)) throw noRoom(socket.retrySeconds);
@@ -31,17 +31,27 @@ export async function openLine(visit: Visit, live: Live, session?: string): Prom
     // Read after the dial: what changes from here on, the Feed tells.
     const progress = await live.reopen().findProgress();
     const { recheckMs, jitterMs } = live.clocks;
-    return { line: new Line(socket, { dial, recheck: () => look(live), progress, recheckMs, jitterMs }), sight };
+    return {
+      line: new Line(socket, { dial, recheck: () => look(live, session), progress, recheckMs, jitterMs }),
+      sight,
+    };
   } catch (error) {
     socket.close(1000);
     throw error;
   }
 }
 
-/** Undefined when the caller is not let in any more. */
-async function look(live: Live): Promise<Progress | undefined> {
+/** A session's stream ends with it, and keeps it alive; `isAlive` counts as a use. */
+export interface LiveSession {
+  tag: string;
+  isAlive: () => Promise<boolean>;
+}
+
+/** Undefined when the caller is not let in any more, or the session is over. */
+async function look(live: Live, session: LiveSession | undefined): Promise<Progress | undefined> {
   try {
-    return await live.reopen().findProgress();
+    const [progress, isAlive] = await Promise.all([live.reopen().findProgress(), session?.isAlive() ?? true]);
+    return isAlive ? progress : undefined;
   } catch (error) {
     if (error instanceof Problem) return undefined;
     throw error;

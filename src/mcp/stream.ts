@@ -8,7 +8,7 @@ import { logFailure } from "../log.ts";
 import { eventsOf } from "./listen.ts";
 import { openLine } from "./live.ts";
 import { refusalOf, requireSession, sessionNotFound } from "./sessions.ts";
-import type { Live } from "./live.ts";
+import type { Live, LiveSession } from "./live.ts";
 import type { Visit } from "./visit.ts";
 
 /**
@@ -16,9 +16,7 @@ import type { Visit } from "./visit.ts";
  * once, a comment every so often, and what changed. Events carry as their id how far the address has come, and the
  * session remembers how far its client has been told: whoever comes back behind is told once, at once.
  */
-interface StreamSession {
-  /** Names the session to the Feed. */
-  tag: string;
+interface StreamSession extends LiveSession {
   row: SessionRow;
   noteSent: (sent: number) => Promise<unknown>;
 }
@@ -44,12 +42,13 @@ export async function serveStream(request: Request, visit: Visit): Promise<Respo
   return openStream(request, visit, visit.live!, {
     tag: random,
     row: standing.row,
+    isAlive: async () => (await object.check(random, Date.now())) !== undefined,
     noteSent: (sent) => object.noteSent(random, sent, Date.now()),
   });
 }
 
 async function openStream(request: Request, visit: Visit, live: Live, session: StreamSession): Promise<Response> {
-  const { line, sight } = await openLine(visit, live, session.tag);
+  const { line, sight } = await openLine(visit, live, session);
   const known = lastEventIdOf(request) ?? session.row.sent;
   // Who is held to a path counts like a stranger, and is told to list again whenever they come back.
   const isBehind = line.progress > known || sight.below !== "";

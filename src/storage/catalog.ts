@@ -10,6 +10,8 @@ import * as sql from "./catalog-sql.ts";
 import { memoPerBinding } from "./memo.ts";
 import { listPickedEntries, listPickedSkills } from "./picks-sql.ts";
 import type { PickedRow } from "./picks-sql.ts";
+import { findProgress } from "./progress-sql.ts";
+import type { ProgressRow } from "./progress-sql.ts";
 import { search } from "./search-sql.ts";
 import type { SearchRow } from "./search-sql.ts";
 import { gateStatement, readGate, viewerParameters } from "./viewer.ts";
@@ -121,7 +123,7 @@ export class Catalog {
 
   /** How far the address has come, for this viewer; a stream asks again and again, with a catalog of its own each time. */
   async findProgress(): Promise<Progress> {
-    const [row] = await this.#ask<sql.ProgressRow>(sql.findProgress, this.#reach.namespace ?? null);
+    const [row] = await this.#ask<ProgressRow>(findProgress, this.#reach.namespace ?? null);
     return { publicRevision: row?.public_revision ?? 0, revision: row?.revision ?? 0 };
   }
 

@@ -36,6 +36,7 @@ export async function reportNeighbour(
     const samples: { alone: number; beside: number }[] = [];
     for (let round = 0; round < rounds; round++) {
       const alone = median(await readFor(origin, list));
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread, not a window.
       noise.postMessage(stretchMs);
       await once(noise, "message");
       const ended = once(noise, "message");

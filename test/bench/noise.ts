@@ -14,6 +14,9 @@ const { origin, namespace, skillBytes } = workerData as { origin: string; namesp
 const list = mcp(`/mcp/${namespace}`, "2026-07-28", "skills/list", {});
 let skills = 0;
 
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- A thread, not a window.
+const say = (word: string) => parentPort!.postMessage(word);
+
 parentPort!.on("message", (stretchMs: number) => {
   const count = Math.ceil((defaultWritesPerWindow / rateWindowMs) * stretchMs);
   // Packed before the clock runs: that is work of this program, not of the server.
@@ -21,14 +24,14 @@ parentPort!.on("message", (stretchMs: number) => {
     const name = `skill-${skills++}`;
     return publish(namespace, name, { "notes.txt": `${name}\n${textOf(skillBytes)}` });
   });
-  parentPort!.postMessage("begun");
+  say("begun");
   void Promise.all([
     pace(publishes, rateWindowMs / defaultWritesPerWindow),
     pace(
       Array.from({ length: Math.ceil((defaultReadsPerWindow / rateWindowMs) * stretchMs) }, () => list),
       rateWindowMs / defaultReadsPerWindow,
     ),
-  ]).then(() => parentPort!.postMessage("done"));
+  ]).then(() => say("done"));
 });
 
 /** A request every `everyMs`, whether or not the one before is answered. */

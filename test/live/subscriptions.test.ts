@@ -149,5 +149,5 @@ it("a subscription costs the look at the skill, the check and the one change", a
   const session = await open(address, "2025-11-25");
   const { bindings, calls } = watched();
   await subscribe({ session, bindings }, moving);
-  expect(kinds(calls)).toEqual(["sessions check", "d1", "sessions subscribe"]);
+  expect(kinds(calls)).toEqual(["sessions check", "d1", "sessions subscribe", "feeds watch"]);
 });

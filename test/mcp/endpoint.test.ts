@@ -116,13 +116,11 @@ describe("what a 2026-07-28 request may get wrong (protocol.md 1.4)", () => {
     "logging/setLevel",
     "resources/subscribe",
     "resources/unsubscribe",
-    "subscriptions/listen",
     "completion/complete",
     "tasks/get",
     "roots/list",
   ])("method %s: 404 -32601 with the request's id", async (method) => {
-    const params = method === "subscriptions/listen" ? { notifications: { resourcesListChanged: true } } : {};
-    const { status, error, body } = await modern(address, method, params);
+    const { status, error, body } = await modern(address, method);
     expect([status, error?.code, body["id"]]).toEqual([404, -32601, 1]);
   });
 
@@ -261,12 +259,12 @@ describe("verbs and hosts", () => {
 });
 
 describe("what differs between the eras (protocol.md 3.3)", () => {
-  it("server/discover advertises the extension inline, resources, and no promise that nobody keeps", async () => {
+  it("server/discover advertises the extension inline, and to tell of changes in resources and nothing else", async () => {
     const { result } = await modern(address, "server/discover");
     expect(result).toMatchObject({ resultType: "complete", supportedVersions: ["2026-07-28"], ttlMs: 5000 });
     expect(result?.["capabilities"]).toEqual({
       tools: {},
-      resources: {},
+      resources: { listChanged: true, subscribe: true },
       prompts: {},
       extensions: { "io.modelcontextprotocol/skills": { directoryRead: true } },
     });

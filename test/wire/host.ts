@@ -24,7 +24,7 @@ try {
   await server.ended;
   await server.stop();
   signal.throwIfAborted();
-  throw new Error("The server ended by itself");
+  throw new Error(`The server ended by itself:\n${server.output()}`);
 } catch (error) {
   if (!signal.aborted) console.error(error);
   process.exitCode = signal.aborted ? 0 : 1;

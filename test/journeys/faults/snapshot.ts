@@ -38,8 +38,8 @@ export async function take(namespace: Namespace): Promise<Snapshot> {
 }
 
 /** Nothing can be written to a column that the database computes. */
-function withoutGenerated({ skeleton: _, ...row }: Record<string, string | number | null>) {
-  return row;
+function withoutGenerated(row: Record<string, string | number | null>) {
+  return Object.fromEntries(Object.entries(row).filter(([column]) => column !== "skeleton"));
 }
 
 /** The counts of a namespace come back with its row, and what was recorded since has to go; the triggers wait. */
