@@ -3,6 +3,7 @@ import * as z from "zod";
 
 import { numberOf } from "../domain/setting.ts";
 import type { AppEnv, Env } from "../env.ts";
+import { liveSettings } from "../live/settings.ts";
 import { defaultQuotas, findQuotaState, setQuotas } from "../storage/quotas.ts";
 import type { Quotas, QuotaState } from "../storage/quotas.ts";
 import { requireCaller } from "./caller.ts";
@@ -39,11 +40,18 @@ export function quotasOf(env: Env): Quotas {
 }
 
 async function answer(context: ApiContext, { namespace, now }: Caller): Promise<Response> {
-  const state = await findQuotaState(context.env.DB, namespace.name, { defaults: quotasOf(context.env), now });
+  const live = liveSettings(context.env);
+  const address = { namespace: namespace.name, collection: undefined };
+  const [state, listeners] = await Promise.all([
+    findQuotaState(context.env.DB, namespace.name, { defaults: quotasOf(context.env), now }),
+    live?.feeds.countListeners(address) ?? 0,
+  ]);
   return context.json({
     skills: formatQuota(state, "skills"),
     bytes: formatQuota(state, "bytes"),
     publishes_a_day: formatQuota(state, "publishesADay"),
+    /** Open streams at `/mcp/{namespace}`; the limit is that of the deployment. */
+    listeners: { limit: live?.caps.listeners ?? 0, is_default: true, used: listeners },
     day_ends_at: formatTime(state.dayEndsAt),
   });
 }

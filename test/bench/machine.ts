@@ -46,6 +46,8 @@ export async function build(entry: string): Promise<Bundle> {
 
 export interface Machine {
   origin: string;
+  /** Of the second service, where there is one. */
+  otherOrigin: string | undefined;
   database: D1;
   /** CPU time of all threads of workerd since it started, in microseconds. */
   cpuUs(): Promise<number>;
@@ -61,39 +63,52 @@ export interface D1 {
   };
 }
 
-export async function start(bundle: Bundle, stateDirectory: string): Promise<Machine> {
+export interface StartOptions {
+  /** The same Worker once more, in an isolate of its own, with the same database, bytes and objects. */
+  isTwice?: boolean;
+  vars?: Readonly<Record<string, string>>;
+}
+
+export async function start(
+  bundle: Bundle,
+  stateDirectory: string,
+  { isTwice = false, vars = {} }: StartOptions = {},
+): Promise<Machine> {
   if (!existsSync("/proc/self/task")) throw new Error("The bench reads /proc, so it needs Linux");
   const config = await readFile(join(root, "wrangler.toml"), "utf8");
   const before = new Set(await workerds());
+  const service = (name: string) => ({
+    name,
+    compatibilityDate: /compatibility_date = "(.+)"/.exec(config)![1]!,
+    compatibilityFlags: /compatibility_flags = \[(.*)\]/.exec(config)![1]!.match(/\w+/g)!,
+    modulesRoot: root,
+    modules: [{ type: "ESModule" as const, path: join(root, `${name}.mjs`), contents: bundle.code }],
+    d1Databases: { DB: "bench" },
+    r2Buckets: { BLOBS: "bench" },
+    durableObjects: { FEEDS: objects("Feed", name), SESSIONS: objects("Sessions", name) },
+    bindings: { ADMIN_TOKEN: operator, SIGNING_KEY: operator, ...limitsForTests, ...vars },
+    unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+  });
+  const workers = [service("bench"), ...(isTwice ? [service("other")] : [])];
   const miniflare = new Miniflare(
-    convertV4MiniflareOptions({
-      resourcePersistencePath: stateDirectory,
-      cf: false,
-      workers: [
-        {
-          name: "bench",
-          compatibilityDate: /compatibility_date = "(.+)"/.exec(config)![1]!,
-          compatibilityFlags: /compatibility_flags = \[(.*)\]/.exec(config)![1]!.match(/\w+/g)!,
-          modulesRoot: root,
-          modules: [{ type: "ESModule", path: join(root, "bench.mjs"), contents: bundle.code }],
-          d1Databases: { DB: "bench" },
-          r2Buckets: { BLOBS: "bench" },
-          bindings: { ADMIN_TOKEN: operator, SIGNING_KEY: operator, ...limitsForTests },
-          unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
-        },
-      ],
-    }),
+    convertV4MiniflareOptions({ resourcePersistencePath: stateDirectory, cf: false, workers }),
   );
   await miniflare.ready;
   const origin = (await miniflare.unsafeGetDirectURL("bench")).origin;
   const pid = (await workerds()).find((candidate) => !before.has(candidate))!;
   return {
     origin,
+    otherOrigin: isTwice ? (await miniflare.unsafeGetDirectURL("other")).origin : undefined,
     database: (await miniflare.getD1Database("DB")) as D1,
     cpuUs: cpuClock(pid),
     memoryMiB: () => memoryOf(pid),
     stop: () => miniflare.dispose(),
   };
+}
+
+/** The objects live in the first service, whoever calls them. */
+function objects(className: string, name: string) {
+  return { className, useSQLite: true, ...(name === "bench" ? {} : { scriptName: "bench" }) };
 }
 
 export async function migrate(database: D1): Promise<void> {

@@ -45,9 +45,10 @@ export class RegistryClient {
     await setTimeout(noticeMs);
     const address = `${this.#origin}/api/v1/namespaces/${namespace}/skills?path=${path}`;
     const response = await fetch(address, { method: "POST", ...request });
-    const answer = (await response.json()) as { release?: { version: string } };
-    if (response.status !== 201) throw new Error(`${namespace}/${path}: ${response.status} ${JSON.stringify(answer)}`);
-    return answer.release!.version;
+    const text = await response.text();
+    if (response.status !== 201) throw new Error(`${namespace}/${path}: ${response.status} ${text}`);
+    const answer = JSON.parse(text) as { release: { version: string } };
+    return answer.release.version;
   }
 }
 
