@@ -2,7 +2,7 @@ import type { Digest } from "../domain/digest.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/policy.ts";
 import type { Version } from "../domain/version.ts";
-import { listedSql, nothingSql, readableSql, servedSql, sightSql, surveyedSql, viewerSql } from "./viewer.ts";
+import { listedSql, nothingSql, readableSql, servedSql, sightSql, surveyedSql } from "./viewer.ts";
 
 /**
  * The questions of the catalogue, each beside the row it returns. Parameters 1 to 4 are the viewer (viewer.ts); a
