@@ -157,7 +157,8 @@ async function commit(published: Published, options: PublishOptions, ledger: Led
     actor: options.actor,
   };
   try {
-    options.onCommit?.(await ledger.commit(change));
+    const news = await ledger.commit(change);
+    options.onCommit?.(news);
     return true;
   } catch (error) {
     if (error instanceof Problem && ["version_exists", "quota_exceeded"].includes(error.code)) return false;
