@@ -92,7 +92,9 @@ describe("the quotas of a namespace", () => {
     expect(await send({ ...nothingSet, skills: 1.5 })).toBe(400);
     expect(await send({ ...nothingSet, skill: 1 })).toBe(400);
     expect((await api("PUT", "/namespaces/nobody-here/quotas", nothingSet)).status).toBe(404);
-    expect((await api("POST", `/namespaces/${namespace}/quotas`, nothingSet)).headers.get("allow")).toBe("GET, HEAD, PUT");
+    expect((await api("POST", `/namespaces/${namespace}/quotas`, nothingSet)).headers.get("allow")).toBe(
+      "GET, HEAD, PUT",
+    );
   });
 
   it("leave a line in the audit log, with what they were", async () => {
