@@ -7,25 +7,29 @@ import { cases, seed } from "./cases.ts";
 import type { Case } from "./cases.ts";
 import { reportGrowth } from "./growth.ts";
 import { closeConnections, fire, send } from "./load.ts";
+import { reportLive, reportManyPublishes } from "./live.ts";
 import { build, migrate, start } from "./machine.ts";
 import type { Bundle, Machine } from "./machine.ts";
 import { reportMemory, seedLargeFiles } from "./memory.ts";
 import { reportNeighbour } from "./neighbour.ts";
 import { median, ratio, table, whole } from "./report.ts";
 import type { Sample } from "./report.ts";
-import { mcp } from "./requests.ts";
+import { eras, mcp } from "./requests.ts";
 
 /**
  * `npm run bench`: what requests cost, as ratios to a constant route and to bare routes that do the same storage work
  * without MCP; what large reads hold in memory; what a growing catalogue costs. What is compared runs interleaved,
  * round by round, because this machine is never quiet: trust ratios only. Ends with 1 where a target is missed.
  */
-const { values: options } = parseArgs({
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     /** Only growth, up to a million skills. */
     million: { type: "boolean", default: false },
     /** Only requests whose name holds this text; "neighbour": only the noisy neighbour. */
     only: { type: "string" },
+    /** As `npm run bench -- live` for short: only what stays open. */
+    live: { type: "boolean", default: false },
     rounds: { type: "string", default: "10" },
   },
 });
@@ -39,7 +43,8 @@ async function main(): Promise<void> {
   const state = await mkdtemp(join(tmpdir(), "bench-state-"));
   try {
     const bundle = await build("test/bench/worker.ts");
-    if (options.million) await measureGrowth(bundle, state, [1_000, 1_000_000]);
+    if (options.live || positionals.includes("live")) await measureLive(bundle, state);
+    else if (options.million) await measureGrowth(bundle, state, [1_000, 1_000_000]);
     else await measureEverything(bundle, state);
   } finally {
     await rm(state, { recursive: true, force: true });
@@ -71,6 +76,23 @@ async function measureNeighbour(bundle: Bundle, state: string): Promise<void> {
     say(await reportNeighbour(machine, rounds, verdict));
   });
 }
+
+async function measureLive(bundle: Bundle, state: string): Promise<void> {
+  for (const era of eras) {
+    const machine = await start(bundle, `${state}/live-${era}`, { vars: manyListeners });
+    try {
+      await migrate(machine.database);
+      say(await reportLive(machine, era, verdict));
+      say(await reportManyPublishes(machine, era));
+    } finally {
+      closeConnections();
+      await machine.stop();
+    }
+  }
+}
+
+/** The caps of a deployment are for fairness; what one object carries is to be found out. */
+const manyListeners = { LIVE_LISTENERS: "100000", LIVE_LISTENERS_PER_PRINCIPAL: "100000", LIVE_KEEP_ALIVE_MS: "5000" };
 
 async function measureGrowth(bundle: Bundle, state: string, sizes: readonly number[]): Promise<void> {
   await during(bundle, state, async (machine) => {
