@@ -64,6 +64,7 @@ describe("the quotas of a namespace", () => {
       skills: { limit: 1_000_000_000, is_default: true, used: 2 },
       bytes: { limit: 1_000_000_000_000, is_default: true, used: 2 * sizeOf("alpha") + 4 + sizeOf("beta") },
       publishes_a_day: { limit: 1_000_000_000, is_default: true, used: 3 },
+      listeners: { limit: 2_000, is_default: true, used: 0 },
       day_ends_at: "2026-12-02T00:00:00.000Z",
     });
   });
