@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { api, newNamespace, newToken, publish, seedSkill, skillMdOf } from "../harness.ts";
+import { newMember } from "../api/tenancy.ts";
 import { openListen } from "./streams.ts";
 
 /** `subscriptions/listen` of 2026-07-28: who is told what, and when. */
@@ -89,5 +90,36 @@ describe("a listener", () => {
     await stranger.quiet();
     await stranger.close();
     await member.close();
+  });
+
+  it("is ended with a result when its right ends: a token revoked, a member removed, a namespace deleted", async () => {
+    const ends: ((namespace: string) => Promise<{ token: string; end: () => Promise<unknown> }>)[] = [
+      async (namespace) => {
+        const { body } = await api("POST", `/namespaces/${namespace}/tokens`, { role: "reader" });
+        const end = () => api("DELETE", `/namespaces/${namespace}/tokens/${body["id"] as string}`);
+        return { token: body["token"] as string, end };
+      },
+      async (namespace) => {
+        const { id, token } = await newMember(namespace, "reader");
+        return { token, end: () => api("DELETE", `/namespaces/${namespace}/members/${id}`) };
+      },
+      async (namespace) => ({
+        token: await newToken(namespace, "reader"),
+        end: () => api("DELETE", `/namespaces/${namespace}`),
+      }),
+    ];
+    for (const make of ends) {
+      const namespace = await newNamespace("private");
+      const { token, end } = await make(namespace);
+      const stream = await openListen(`/mcp/${namespace}`, { resourcesListChanged: true }, { token, id: "x" });
+      await stream.next();
+      await end();
+      expect(await stream.ended()).toMatchObject([
+        {
+          id: "x",
+          result: { resultType: "complete", _meta: { "io.modelcontextprotocol/subscriptionId": "x" } },
+        },
+      ]);
+    }
   });
 });
