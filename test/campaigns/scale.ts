@@ -21,6 +21,15 @@ export const deadlineMs = 15_000;
 /** A number of samples of the whole, or of its tenth. */
 export const scaled = (whole: number): number => (isFull ? whole : Math.ceil(whole / 10));
 
+let turns = seed;
+
+/** All of them, or every third, beginning elsewhere each time, so that all come up with one caller or another. */
+export function sampled<Item>(items: readonly Item[]): readonly Item[] {
+  if (isFull || items.length <= 6) return items;
+  const turn = turns++;
+  return items.filter((_, place) => (place + turn) % 3 === 0);
+}
+
 export function tell(name: string, counts: Record<string, number>): void {
   console.log(`${name}, seed ${seed}: ${JSON.stringify(counts)}`);
 }

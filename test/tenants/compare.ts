@@ -1,3 +1,4 @@
+import { sampled } from "../campaigns/scale.ts";
 import { ask, withoutNames } from "./answers.ts";
 import type { Attempt, Seen } from "./answers.ts";
 import type { Case } from "./seed.ts";
@@ -13,7 +14,7 @@ export function pairsOf({ aimed, absent }: Case, make: (target: Case["aimed"]) =
   return make(aimed).map((one, index) => ({ aimed: one, absent: others[index]! }));
 }
 
-/** Everything that differs between the two answers; with `isCosted` also between what they asked of the stores. */
+/** Everything that differs between the two answers (of a third of the pairs, unless the campaigns run whole); with `isCosted` also between what they asked of the stores. */
 export async function differences(
   { aimed, absent }: Case,
   pairs: readonly Pair[],
@@ -21,7 +22,7 @@ export async function differences(
   { markers, isCosted = false }: { markers: readonly string[]; isCosted?: boolean },
 ): Promise<string[]> {
   const found: string[] = [];
-  for (const pair of pairs) {
+  for (const pair of sampled(pairs)) {
     const [one, other] = [await ask(pair.aimed, token), await ask(pair.absent, token)];
     const name = `${pair.aimed.method} ${pair.aimed.path} ${textOf(pair.aimed).slice(0, 200)}`;
     const [left, right] = [withoutNames(one, aimed), withoutNames(other, absent)];
