@@ -14,6 +14,13 @@ export function pairsOf({ aimed, absent }: Case, make: (target: Case["aimed"]) =
   return make(aimed).map((one, index) => ({ aimed: one, absent: others[index]! }));
 }
 
+let tried = 0;
+
+/** By this test file so far. */
+export function pairsTried(): number {
+  return tried;
+}
+
 /** Everything that differs between the two answers (of a third of the pairs, unless the campaigns run whole); with `isCosted` also between what they asked of the stores. */
 export async function differences(
   { aimed, absent }: Case,
@@ -23,6 +30,7 @@ export async function differences(
 ): Promise<string[]> {
   const found: string[] = [];
   for (const pair of sampled(pairs)) {
+    tried++;
     const [one, other] = [await ask(pair.aimed, token), await ask(pair.absent, token)];
     const name = `${pair.aimed.method} ${pair.aimed.path} ${textOf(pair.aimed).slice(0, 200)}`;
     const [left, right] = [withoutNames(one, aimed), withoutNames(other, absent)];

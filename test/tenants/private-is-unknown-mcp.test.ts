@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { Attempt } from "./answers.ts";
-import { differences, pairsOf } from "./compare.ts";
+import { differences, pairsOf, pairsTried } from "./compare.ts";
 import { doors, eras, messagesAt } from "./methods.ts";
 import type { Era } from "./methods.ts";
 import { den, seedWorld, ways } from "./seed.ts";
@@ -9,13 +9,12 @@ import type { Target, World } from "./seed.ts";
 
 /** private-is-unknown.test.ts for agents: the same answer at the same price, at every address and in both eras. */
 let world: World;
-let tried = 0;
 
 beforeAll(async () => {
   world = await seedWorld();
 });
 
-afterAll(() => console.log(`private is unknown over MCP: ${tried} pairs of requests`));
+afterAll(() => console.log(`private is unknown over MCP: ${pairsTried()} pairs of requests`));
 
 const isAbout = (target: Target, { body }: Attempt) => String(body).includes(target.skill.split("/").at(-1)!);
 
@@ -38,7 +37,6 @@ describe.each(ways.map((way, index) => [way, index] as const))("%s looks like wh
       return isWhole ? attempts : attempts.filter((attempt) => isAbout(target, attempt));
     });
     for (const token of [undefined, world.foreign["an admin's"]]) {
-      tried += pairs.length;
       expect(await differences(one, pairs, token, { markers: world.markers, isCosted: true })).toEqual([]);
     }
   });
@@ -49,7 +47,6 @@ describe.each(ways.map((way, index) => [way, index] as const))("%s looks like wh
     const pairs = pairsOf(one, (target) =>
       some(target).flatMap((path) => messagesAt(path, target, "2026-07-28").filter((_, place) => place % 5 === 0)),
     );
-    tried += pairs.length;
     const token = world.dead["a revoked token"];
     expect(await differences(one, pairs, token, { markers: world.markers, isCosted: true })).toEqual([]);
   });
