@@ -3,6 +3,7 @@ import { Hono } from "hono";
 import { requireSecret } from "../auth/credential.ts";
 import type { Credential } from "../auth/credential.ts";
 import { parseSecret } from "../auth/tokens.ts";
+import { featured } from "../domain/address.ts";
 import { discoveryIndexSeconds, maxPickedSkills } from "../domain/limits.ts";
 import { isNamespace, isSkillPath } from "../domain/names.ts";
 import type { Namespace } from "../domain/names.ts";
@@ -26,11 +27,11 @@ export const discoveryApi = new Hono<AppEnv>();
 
 const schema = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 const index = ".well-known/agent-skills/index.json";
-const featured = { namespace: "registry" as Namespace, collection: "featured", ownFirst: false };
+const picks = { ...featured, ownFirst: false };
 
 discoveryApi.get(`/${index}`, async (context) => {
   const { catalog } = await openRegistry(context);
-  const skills = await catalog.listPickedSkills(featured, undefined, maxPickedSkills);
+  const skills = await catalog.listPickedSkills(picks, undefined, maxPickedSkills);
   return answerIndex(context, skills, archiveOfApi);
 });
 

@@ -147,7 +147,11 @@ async function mint(
   const { DB: db, SIGNING_KEY: key } = context.env;
   const { id, text, secretHash } = await mintSecret("skr", requireSecret("SIGNING_KEY", key));
   const token: NewToken = { ...wanted, id, secretHash, kind: "token", collection: undefined };
-  await (replaced === undefined ? mintToken(db, actor, token) : rotateToken(db, actor, replaced, token));
+  if (replaced === undefined) await mintToken(db, actor, token);
+  else {
+    await rotateToken(db, actor, replaced, token);
+    await tellRights(context, actor.namespace);
+  }
   const row = await findToken(db, namespace.name, "token", id);
   const location = `/api/v1/namespaces/${namespace.name}/tokens/${id}`;
   return context.json({ token: text, ...formatToken(row!) }, 201, { location });

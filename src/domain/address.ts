@@ -42,3 +42,6 @@ export function parseMcpAddress(path: string): McpAddress | undefined {
     ? { door, namespace, collection, isAbsent: false }
     : { door, namespace, collection: "", isAbsent: false };
 }
+
+/** The collection that `/mcp` lists, made by the seed and changed like any other. */
+export const featured = { namespace: "registry" as Namespace, collection: "featured" };

@@ -8,10 +8,12 @@ import type { Version } from "./version.ts";
  * whom can be read and tested without a socket.
  */
 export interface Announcement {
-  /** Whose people count by `revision`; all others count by `publicRevision`. */
-  namespace: Namespace;
-  revision: number;
+  /** As strangers count. */
   publicRevision: number;
+  /** As people of these namespaces count: of the address's own, and of the one whose skills changed. */
+  revisions: Readonly<Record<string, number>>;
+  /** Of the address, undefined for /mcp: the operator counts by it. */
+  home: Namespace | undefined;
   changes: readonly SkillChange[];
 }
 
@@ -59,15 +61,23 @@ export interface Told {
 
 /** Undefined when none of it is for this listener. */
 export function toldTo(sight: Sight, announcement: Announcement): Told | undefined {
-  const { namespace: home, revision, publicRevision, changes } = announcement;
+  const { publicRevision, changes } = announcement;
   const seen = changes.filter((change) => isFor(sight, change));
   if (seen.length === 0) return undefined;
   return {
     publicRevision,
-    ...(sight.everything || sight.namespace === home ? { revision } : {}),
+    ...revisionFor(sight, announcement),
     isListed: seen.some((change) => change.isListed),
     changes: seen.map(({ namespace, path, isMoved, pinned }) => ({ namespace, path, isMoved, pinned })),
   };
+}
+
+/** Who is held to a path counts like a stranger: the count of the whole tells of what lies beside the path. */
+function revisionFor(sight: Sight, { revisions, home }: Announcement): { revision?: number } {
+  const namespace = sight.everything ? home : sight.namespace;
+  if (sight.below !== "" || namespace === null || namespace === undefined) return {};
+  const revision = revisions[namespace];
+  return revision === undefined ? {} : { revision };
 }
 
 function isFor({ everything, namespace, below }: Sight, change: SkillChange): boolean {

@@ -1,4 +1,5 @@
 import type { Announcement, SkillChange } from "../domain/announcement.ts";
+import { featured } from "../domain/address.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { CollectionNews, News, Reachable, SkillFacts } from "../storage/news.ts";
 import type { Address, Feeds } from "./feeds.ts";
@@ -17,10 +18,10 @@ export function announcementsOf(news: News): [Address, Announcement][] {
   const { name: namespace, revision, publicRevision } = news.namespace;
   const changes = changesOf(news);
   if (changes.length === 0) return [];
-  const home: Announcement = { namespace, revision, publicRevision, changes };
+  const home: Announcement = { home: namespace, revisions: { [namespace]: revision }, publicRevision, changes };
   return [
     [{ namespace, collection: undefined }, home],
-    [root, { ...home, publicRevision: news.registryRevision }],
+    [root, { ...home, home: undefined, publicRevision: news.registryRevision }],
     ...collectionsOf(news, changes),
   ];
 }
@@ -46,7 +47,9 @@ function collectionsOf(news: News, changes: readonly SkillChange[]): [Address, A
     const key = `${namespace}/${name}`;
     const known = grouped.get(key)?.[1].changes ?? [];
     const all = [...known, ...held.filter((change) => change.isListed || change.isMoved || change.pinned.length > 0)];
-    const announcement = { namespace, revision, publicRevision, changes: all };
+    // People of the skills' namespace count by that, those of the collection's by the collection.
+    const revisions = { [news.namespace.name]: news.namespace.revision, [namespace]: revision };
+    const announcement = { home: namespace, revisions, publicRevision, changes: all };
     if (all.length > 0) grouped.set(key, [{ namespace, collection: name }, announcement]);
   }
   return [...grouped.values()];
@@ -72,25 +75,23 @@ export async function announceRights(feeds: Feeds, { namespace: { name }, collec
 /** All of a namespace was shown, hidden or deleted: whoever could see it has another list now. */
 export async function announceNamespace(feeds: Feeds, reachable: Reachable, wasPublic: boolean): Promise<void> {
   const { namespace, registryRevision, collections } = reachable;
-  const home = { namespace: namespace.name, revision: namespace.revision, publicRevision: namespace.publicRevision };
+  const { name, revision: own, publicRevision: ownPublic } = namespace;
+  const home = { home: name, revisions: { [name]: own }, publicRevision: ownPublic };
   const changes = [listChange(namespace.name, wasPublic || namespace.visibility === "public")];
   await announceRights(feeds, reachable);
   await Promise.all([
     feeds.announce({ namespace: namespace.name, collection: undefined }, { ...home, changes }),
-    feeds.announce(root, { ...home, publicRevision: registryRevision, changes }),
+    feeds.announce(root, { ...home, home: undefined, publicRevision: registryRevision, changes }),
     ...collections.map((collection) => {
       const { revision, publicRevision } = collection;
-      return feeds.announce(addressOf(collection), {
-        namespace: collection.namespace,
-        revision,
-        publicRevision,
-        changes,
-      });
+      const revisions = { [name]: own, [collection.namespace]: revision };
+      const told = { home: collection.namespace, revisions, publicRevision, changes };
+      return feeds.announce(addressOf(collection), told);
     }),
   ]);
 }
 
-/** A collection was replaced or deleted; /mcp lists one, so it is told as well. */
+/** A collection was replaced or deleted; /mcp lists one of them, and is told of that one. */
 export async function announceCollection(
   feeds: Feeds,
   { namespace, name }: { namespace: Namespace; name: string },
@@ -101,8 +102,13 @@ export async function announceCollection(
   // Strangers lost what was hidden from them; the recheck ends their streams.
   await feeds.recheck(address, undefined);
   const changes = [listChange(namespace, news.isPublic)];
-  await feeds.announce(address, { namespace, revision, publicRevision, changes });
-  await feeds.announce(root, { namespace, revision: 0, publicRevision: registryRevision, changes });
+  await feeds.announce(address, { home: namespace, revisions: { [namespace]: revision }, publicRevision, changes });
+  if (!isFeatured(namespace, name)) return;
+  await feeds.announce(root, { home: undefined, revisions: {}, publicRevision: registryRevision, changes });
+}
+
+function isFeatured(namespace: Namespace, name: string): boolean {
+  return namespace === featured.namespace && name === featured.collection;
 }
 
 function addressOf({ namespace, name }: { namespace: Namespace; name: string }): Address {

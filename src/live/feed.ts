@@ -30,6 +30,8 @@ export type Message =
   | { kind: "told"; told: Told }
   /** Rights changed: ask again whether you may listen. */
   | { kind: "recheck" }
+  /** A newer stream of the session is told from now on. */
+  | { kind: "superseded" }
   /** The session watches other addresses than before. */
   | { kind: "watch"; uris: readonly string[] };
 
@@ -51,6 +53,9 @@ export class Feed extends DurableObject {
       return new Response(null, { status: 503, headers: { "retry-after": String(feedRetrySeconds) } });
     }
     const { 0: theirs, 1: ours } = new WebSocketPair();
+    if (listener.session !== undefined) {
+      for (const older of this.ctx.getWebSockets(listener.session)) sendTo(older, { kind: "superseded" });
+    }
     const tags = [`principal:${listener.principal}`, ...(listener.session === undefined ? [] : [listener.session])];
     this.ctx.acceptWebSocket(ours, tags);
     ours.serializeAttachment({ ...listener, openedAt: this.#nextPlace() } satisfies Attachment);

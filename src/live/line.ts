@@ -14,10 +14,16 @@ import type { Message } from "./feed.ts";
 export interface LineOptions {
   dial: () => Promise<WebSocket | { retrySeconds: number }>;
   /** Undefined: the caller may not listen any more. */
-  recheck: () => Promise<Progress | undefined>;
-  progress: Progress;
+  recheck: () => Promise<Standing | undefined>;
+  standing: Standing;
   recheckMs: number;
   jitterMs: number;
+}
+
+/** How far the address has come for this caller, and when their right ends by itself (milliseconds since 1970). */
+export interface Standing {
+  progress: Progress;
+  expiresAt: number;
 }
 
 export type Event =
@@ -33,8 +39,9 @@ export class Line {
   readonly #options: LineOptions;
   #socket: WebSocket | undefined;
   #progress: Progress;
-  /** As far as a client was told to list again: news of what lies before are none. */
-  #covered: Progress;
+  #expiresAt: number;
+  /** Another stream of the session is told in its place. */
+  #isSuperseded = false;
   /** Messages one after the other: what follows a recheck waits for its outcome. */
   #turn: Promise<void> = Promise.resolve();
   #listener: ((event: Event) => void) | undefined;
@@ -45,8 +52,8 @@ export class Line {
 
   constructor(socket: WebSocket, options: LineOptions) {
     this.#options = options;
-    this.#progress = options.progress;
-    this.#covered = options.progress;
+    this.#progress = options.standing.progress;
+    this.#expiresAt = options.standing.expiresAt;
     this.#attach(socket);
     this.#timer = setInterval(() => void this.#lookForMissed(), options.recheckMs);
   }
@@ -85,13 +92,18 @@ export class Line {
 
   async #take(message: Message): Promise<void> {
     if (message.kind === "watch") return this.#emit(message);
+    if (message.kind === "superseded") {
+      this.#isSuperseded = true;
+      return;
+    }
     if (message.kind === "recheck") {
       if ((await this.#ask()) === undefined) this.#end();
       return;
     }
+    // Nobody says when a right runs out, so it is looked at before anything is told.
+    if (Date.now() >= this.#expiresAt) return this.#end();
+    this.#isSuperseded = false;
     const { told } = message;
-    const isOld = told.publicRevision <= this.#covered.publicRevision && (told.revision ?? 0) <= this.#covered.revision;
-    if (isOld) return;
     const { publicRevision, revision } = this.#progress;
     this.#progress = {
       publicRevision: Math.max(publicRevision, told.publicRevision),
@@ -106,7 +118,7 @@ export class Line {
     if (progress === "unknown" || this.#isClosed) return;
     if (progress === undefined) return this.#end();
     // What a Feed told meanwhile is in `progress` already.
-    if (formatProgress(progress) > Math.max(before, this.progress)) this.#missed(progress);
+    if (!this.#isSuperseded && formatProgress(progress) > Math.max(before, this.progress)) this.#missed(progress);
   }
 
   async #redial(): Promise<void> {
@@ -127,7 +139,9 @@ export class Line {
   /** A database that does not answer right now is no reason to end a stream. */
   async #ask(): Promise<Progress | undefined | "unknown"> {
     try {
-      return await this.#options.recheck();
+      const standing = await this.#options.recheck();
+      if (standing !== undefined) this.#expiresAt = standing.expiresAt;
+      return standing?.progress;
     } catch (error) {
       logFailure("live", error);
       return "unknown";
@@ -136,7 +150,6 @@ export class Line {
 
   #missed(progress: Progress): void {
     this.#progress = progress;
-    this.#covered = progress;
     this.#emit({ kind: "missed", progress: this.progress });
   }
 

@@ -1,7 +1,8 @@
-import type { Progress, Sight } from "../domain/announcement.ts";
+import type { Sight } from "../domain/announcement.ts";
 import { feedRetrySeconds } from "../domain/limits.ts";
 import { Problem, problem } from "../domain/problem.ts";
 import { Line } from "../live/line.ts";
+import type { Standing } from "../live/line.ts";
 import type { LiveSettings } from "../live/settings.ts";
 import type { Catalog } from "../storage/catalog.ts";
 import type { Gate } from "../storage/viewer.ts";
@@ -29,12 +30,12 @@ export async function openLine(visit: Visit, live: Live, session?: LiveSession):
   if (!(socket instanceof WebSocket)) throw noRoom(socket.retrySeconds);
   try {
     // Read after the dial: what changes from here on, the Feed tells.
-    const progress = await live.reopen().findProgress();
+    const standing = await look(live, session);
+    // Ended between the look before the dial and this one.
+    if (standing === undefined) throw problem("not_found", "The session or the right to listen here ended meanwhile");
     const { recheckMs, jitterMs } = live.clocks;
-    return {
-      line: new Line(socket, { dial, recheck: () => look(live, session), progress, recheckMs, jitterMs }),
-      sight,
-    };
+    const line = new Line(socket, { dial, recheck: () => look(live, session), standing, recheckMs, jitterMs });
+    return { line, sight };
   } catch (error) {
     socket.close(1000);
     throw error;
@@ -48,10 +49,12 @@ export interface LiveSession {
 }
 
 /** Undefined when the caller is not let in any more, or the session is over. */
-async function look(live: Live, session: LiveSession | undefined): Promise<Progress | undefined> {
+async function look(live: Live, session: LiveSession | undefined): Promise<Standing | undefined> {
   try {
-    const [progress, isAlive] = await Promise.all([live.reopen().findProgress(), session?.isAlive() ?? true]);
-    return isAlive ? progress : undefined;
+    const catalog = live.reopen();
+    const [progress, isAlive] = await Promise.all([catalog.findProgress(), session?.isAlive() ?? true]);
+    const { token } = await catalog.gate();
+    return isAlive ? { progress, expiresAt: token?.expiresAt ?? Number.POSITIVE_INFINITY } : undefined;
   } catch (error) {
     if (error instanceof Problem) return undefined;
     throw error;

@@ -1,3 +1,4 @@
+import { featured } from "../domain/address.ts";
 import { movingTtlMs, privateTtlMs } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import { movingUri, pinnedUri } from "../domain/uri.ts";
@@ -8,9 +9,6 @@ import type { Reach } from "../storage/viewer.ts";
 import type { Inserts } from "./inserts.ts";
 import type { Live } from "./live.ts";
 import type { Session } from "./sessions.ts";
-
-/** The collection that `/mcp` lists, made by the seed and changed like any other. */
-const featured = { namespace: "registry" as Namespace, collection: "featured" };
 
 /** An MCP address: the whole registry, one namespace, or one collection of it. */
 export interface Address extends Reach {

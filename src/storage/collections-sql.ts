@@ -71,10 +71,14 @@ export const refuseMoved = `
 INSERT INTO guards (edition_moved) SELECT 1 WHERE ?3 IS NOT NULL
   AND coalesce((SELECT edition FROM collections WHERE namespace = ?1 AND name = ?2), 0) <> ?3`;
 
-/** ?3 JSON of the content, ?4 now */
+/**
+ * ?3 JSON of the content, ?4 now.
+ * The counts of a new one begin with the time, which is above those of a deleted one of its name.
+ */
 export const putCollection = `
-INSERT INTO collections (namespace, name, title, instructions, visibility, is_all, edition, revision, stamp, created_at, updated_at)
-SELECT ?1, ?2, ?3 ->> 'title', ?3 ->> 'instructions', ?3 ->> 'visibility', ?3 ->> 'skills' = 'all', 1, 1,
+INSERT INTO collections (namespace, name, title, instructions, visibility, is_all, edition, revision, public_revision,
+  stamp, created_at, updated_at)
+SELECT ?1, ?2, ?3 ->> 'title', ?3 ->> 'instructions', ?3 ->> 'visibility', ?3 ->> 'skills' = 'all', 1, ?4, ?4,
   lower(hex(randomblob(8))), ?4, ?4 WHERE true
 ON CONFLICT (namespace, name) DO UPDATE SET title = excluded.title, instructions = excluded.instructions,
   visibility = excluded.visibility, is_all = excluded.is_all, edition = edition + 1, revision = revision + 1,

@@ -62,7 +62,7 @@ export function readNews(results: readonly D1Result<unknown>[]): News {
     namespace: { name, visibility, revision, publicRevision: public_revision },
     registryRevision: registry_revision,
     skills: [...paths].map((path) => ({ path, before: before.get(path), after: now.get(path) })),
-    collections: [...holders, ...held.filter(({ path }) => path !== null && !now.has(path)).map(dropped)].map(
+    collections: [...holders, ...held.flatMap((row) => droppedFrom(row, namespace!, before, now))].map(
       ({ public_revision: publicRevision, ...holder }) => ({ ...holder, publicRevision }),
     ),
   };
@@ -85,9 +85,22 @@ interface NamespaceRow {
 
 type HolderRow = Omit<Holder, "publicRevision"> & { public_revision: number };
 
-/** A collection that dropped a deleted skill, in the same batch and by one revision (migrations/0006_live.sql). */
-function dropped(row: HolderRow): HolderRow {
-  return { ...row, revision: row.revision + 1, public_revision: row.public_revision + 1 };
+/** A collection that dropped a deleted skill in the same batch, counting as collections_drop_deleted (0006) does. */
+function droppedFrom(
+  row: HolderRow,
+  { name, visibility }: NamespaceRow,
+  before: ReadonlyMap<SkillPath, SkillFacts>,
+  now: ReadonlyMap<SkillPath, SkillFacts>,
+): HolderRow[] {
+  if (row.path === null || now.has(row.path)) return [];
+  const isPublic = visibility === "public" && before.get(row.path)?.visibility === "public";
+  return [
+    {
+      ...row,
+      revision: row.revision + Number(row.namespace === name || isPublic),
+      public_revision: row.public_revision + Number(isPublic),
+    },
+  ];
 }
 
 function byPath(rows: readonly SkillRow[]): Map<SkillPath, SkillFacts> {
@@ -108,7 +121,7 @@ SELECT s.path, s.visibility, s.current, (
 FROM json_each(?2) w CROSS JOIN skills s ON s.namespace = ?1 AND s.path = w.value WHERE s.deleted_at IS NULL`;
 
 const findNamespace = `
-SELECT name, visibility, revision, public_revision,
+SELECT name, visibility, told_revision AS revision, public_revision,
   (SELECT public_revision FROM registry) AS registry_revision, ?2 IS NULL AS unused
 FROM namespaces WHERE name = ?1`;
 

@@ -6,8 +6,9 @@ export interface ProgressRow {
 }
 
 /**
- * ?5 namespace or NULL for the whole registry: how far the address has come, as strangers count and, for those with
- * rights in its namespace (at the root: in their own), as insiders do.
+ * ?5 namespace or NULL for the whole registry: how far the address has come, as strangers count and as insiders do (at
+ * the root, and at a collection of others that holds skills of theirs, by their own namespace). Who is held to a path
+ * counts like a stranger: the count of the whole would tell of what lies beside the path.
  */
 export const findProgress = `
 WITH ${viewerSql}
@@ -17,8 +18,12 @@ SELECT
     WHEN ?3 IS NULL THEN (SELECT public_revision FROM namespaces WHERE name = ?5)
     ELSE (SELECT public_revision FROM collections WHERE namespace = ?5 AND name = ?3) END AS public_revision,
   coalesce(CASE
-    WHEN ?5 IS NULL THEN (SELECT revision FROM namespaces WHERE name = v.namespace)
-    WHEN NOT v.everything AND v.namespace IS NOT ?5 THEN 0
-    WHEN ?3 IS NULL THEN (SELECT revision FROM namespaces WHERE name = ?5)
-    ELSE (SELECT revision FROM collections WHERE namespace = ?5 AND name = ?3) END, 0) AS revision
+    WHEN v.below <> '' THEN 0
+    WHEN ?5 IS NULL THEN (SELECT told_revision FROM namespaces WHERE name = v.namespace)
+    WHEN ?3 IS NULL THEN (SELECT told_revision FROM namespaces WHERE name = ?5 AND (v.everything OR v.namespace = ?5))
+    WHEN v.everything OR v.namespace = ?5 THEN
+      (SELECT revision FROM collections WHERE namespace = ?5 AND name = ?3)
+    ELSE (SELECT told_revision FROM namespaces WHERE name = v.namespace AND EXISTS (
+      SELECT 1 FROM collection_items WHERE namespace = ?5 AND collection = ?3 AND skill_namespace = v.namespace))
+  END, 0) AS revision
 FROM viewer v`;

@@ -59,6 +59,8 @@ export interface GateToken {
   collection: string | undefined;
   member: Person | undefined;
   lastUsedAt: number | null;
+  /** Milliseconds since 1970. */
+  expiresAt: number;
 }
 
 /** The first four parameters of every statement that looks: the viewer (JSON), the collection (or NULL twice), now. */
@@ -158,7 +160,7 @@ SELECT n.name, n.title, n.description, n.visibility, n.revision, n.stamp,
   c.name AS collection, c.title AS collection_title, c.instructions, c.visibility AS collection_visibility,
   c.revision AS collection_revision,
   t.id AS token_id, t.kind, t.namespace AS token_namespace, t.role, t.scopes, t.below, t.collection AS token_collection,
-  t.issuer, t.subject, t.last_used_at, m.role AS member_role
+  t.issuer, t.subject, t.last_used_at, t.expires_at, m.role AS member_role
 FROM viewer v
 LEFT JOIN namespaces n ON n.name = ?5 AND n.deleted_at IS NULL
 LEFT JOIN collections c ON c.namespace = n.name AND c.name = ?3
@@ -187,6 +189,7 @@ interface GateRow {
   issuer: string | null;
   subject: string | null;
   last_used_at: number | null;
+  expires_at: number;
   member_role: Role | null;
 }
 
@@ -230,6 +233,7 @@ function readToken(row: GateRow, id: string): GateToken | undefined {
     collection: row.token_collection ?? undefined,
     member,
     lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
   };
 }
 

@@ -10,6 +10,7 @@ const listChanged = "notifications/resources/list_changed";
 describe("a listener", () => {
   it("is acknowledged first, with what is honoured and no more, under its own id", async () => {
     const namespace = await newNamespace();
+    await seedSkill(namespace, "a", { "b.txt": "b" });
     for (const id of ["one", 7]) {
       const stream = await openListen(
         `/mcp/${namespace}`,

@@ -2,38 +2,13 @@ import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 
-import { api, newNamespace, newToken, origin, publish, seedSkill, skillMdOf } from "../harness.ts";
+import { api, newNamespace, newToken, publish, seedSkill, skillMdOf } from "../harness.ts";
 import { call, open as openSession, post, versions } from "./handshakes.ts";
-import { open, Stream } from "./streams.ts";
+import { get, openStream } from "./session-stream.ts";
+import type { Stream } from "./streams.ts";
 
 /** The GET streams of 2025-era sessions. */
 const listChanged = { jsonrpc: "2.0", method: "notifications/resources/list_changed" };
-const vars = { LIVE_JITTER_MS: "0", LIVE_RECHECK_MS: "60000" };
-
-interface Options {
-  token?: string;
-  version?: string;
-  headers?: Record<string, string>;
-  vars?: Record<string, string>;
-}
-
-async function get(address: string, session: string, options: Options = {}): Promise<Response> {
-  const headers: Record<string, string> = {
-    accept: "text/event-stream",
-    "mcp-session-id": session,
-    ...(options.version === undefined ? {} : { "mcp-protocol-version": options.version }),
-    ...(options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }),
-    ...options.headers,
-  };
-  return open(new Request(origin + address, { headers }), { ...vars, ...options.vars });
-}
-
-async function openStream(address: string, session: string, options: Options = {}): Promise<Stream> {
-  const response = await get(address, session, options);
-  if (response.status !== 200) throw new Error(`GET: ${response.status} ${await response.text()}`);
-  expect(response.headers.get("content-type")).toBe("text/event-stream");
-  return new Stream(response);
-}
 
 describe.each(versions)("a stream of %s", (version) => {
   it("says something at once, how long to wait, and from 2025-11-25 on where it is", async () => {

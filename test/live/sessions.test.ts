@@ -347,9 +347,9 @@ describe("without a session", () => {
     expect([status, headers.get("allow"), body.error?.code, "id" in body]).toEqual([405, "POST", -32600, false]);
   });
 
-  it("DELETE of a 2026-07-28 client: 405, whatever id it sends, and the session lives", async () => {
+  it("DELETE that names 2026-07-28: 400, since the session speaks another version, and lives", async () => {
     const session = await open(address, "2025-11-25");
-    expect((await call("DELETE", address, { session, version: "2026-07-28" })).status).toBe(405);
+    expect((await call("DELETE", address, { session, version: "2026-07-28" })).status).toBe(400);
     expect((await post(address, "ping", { session })).status).toBe(200);
   });
 
