@@ -110,6 +110,8 @@ export const discoveryIndexSeconds = 5;
 // Outgoing work.
 /** Workers wait for at most six response headers at once; more puts would only queue. */
 export const concurrentBlobPuts = 6;
+/** Entries that one request looks up at once, each with up to `maxEntryBytes`. */
+export const concurrentLookups = 6;
 /** Two publishers that both ask for "the next version" race; each loser tries the one after. */
 export const maxVersionRetries = 8;
 

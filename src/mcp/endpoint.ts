@@ -19,7 +19,7 @@ import { writeInstructions } from "./instructions.ts";
 import { serveListen } from "./listen.ts";
 import { answerPlain, findPlain } from "./plain.ts";
 import { buildServer } from "./server.ts";
-import { endSession, joinSession, openSession, refusalOf, sessionNotFound } from "./sessions.ts";
+import { endSession, joinSession, openSession, refusalOf, refuseMethod, sessionNotFound } from "./sessions.ts";
 import type { Handshake } from "./sessions.ts";
 import { serveStream } from "./stream.ts";
 import { chargeMessage } from "./toll.ts";
@@ -59,7 +59,7 @@ async function respond(request: Request, visit: Visit, { meter }: Asker): Promis
   try {
     if (request.method === "GET") return await serveStream(request, visit);
     if (request.method === "DELETE") return await endSession(request, visit);
-    if (request.method !== "POST") throw problem("method_not_allowed", "Send POST", { headers: { allow: "POST" } });
+    if (request.method !== "POST") throw await refuseMethod(request, visit);
     const message = await readMessage(request);
     if (meter !== undefined) await chargeMessage(meter, message);
     return await dispatch(request, visit, message);

@@ -2,10 +2,11 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { ServerEvent, ServerEventBus } from "@modelcontextprotocol/server";
 
 import { concerns } from "../domain/announcement.ts";
-import { parseSkillUri, skillMdOf } from "../domain/uri.ts";
+import { concurrentLookups, maxSubscriptionsPerSession } from "../domain/limits.ts";
+import { skillMdOf } from "../domain/uri.ts";
 import type { SkillUri } from "../domain/uri.ts";
 import type { Event, Line } from "../live/line.ts";
-import { withoutNullId } from "./errors.ts";
+import { errorResponse, withoutNullId } from "./errors.ts";
 import { openLine } from "./live.ts";
 import type { Live } from "./live.ts";
 import { buildServer } from "./server.ts";
@@ -16,9 +17,21 @@ import type { Visit } from "./visit.ts";
  * the result at a graceful end), a line to the address's Feed is its source of events. One handler a request, since
  * what a request may read is its own.
  */
-export async function serveListen(request: Request, visit: Visit, live: Live, message: object): Promise<Response> {
-  const parsedBody = withHonoured(message);
-  const watched = watchedIn(parsedBody);
+export async function serveListen(
+  request: Request,
+  visit: Visit,
+  live: Live,
+  message: ListenRequest,
+): Promise<Response> {
+  // Rights come before anything that is said about the request.
+  await visit.catalog.gate();
+  const wanted = addressesIn(message);
+  if (wanted !== undefined && wanted.size > maxSubscriptionsPerSession) {
+    const limit = `resourceSubscriptions may hold at most ${maxSubscriptionsPerSession} addresses`;
+    return errorResponse(200, { code: -32602, message: limit }, message.id);
+  }
+  const watched = await findServed(visit, wanted ?? new Set());
+  const parsedBody = wanted === undefined ? message : withHonoured(message, [...watched.keys()]);
   const { line } = await openLine(visit, live);
   const bus = busOf(line, watched, () => void handler.close());
   const handler = createMcpHandler(() => buildServer(visit, undefined), {
@@ -73,23 +86,37 @@ export function eventsOf(
   ];
 }
 
-interface Filter {
-  resourceSubscriptions?: unknown;
+interface ListenRequest {
+  id: string | number;
+  params?: { notifications?: { resourceSubscriptions?: unknown } | null };
 }
 
-/** Only what can be delivered is acknowledged: of the addresses those of a SKILL.md, each once. */
-function withHonoured(message: object): object {
-  const { params } = message as { params?: { notifications?: Filter } };
+/** What a client wants to watch, each address once; undefined where that is no list of addresses, which the SDK refuses. */
+function addressesIn({ params }: ListenRequest): Set<string> | undefined {
   const wanted = params?.notifications?.resourceSubscriptions;
-  if (params?.notifications === undefined || !Array.isArray(wanted)) return message;
-  const honoured = [...new Set(wanted.filter((uri) => typeof uri === "string" && skillMdOf(uri) !== undefined))];
-  const { resourceSubscriptions: _, ...rest } = params.notifications;
-  const notifications = honoured.length === 0 ? rest : { ...rest, resourceSubscriptions: honoured };
-  return { ...message, params: { ...params, notifications } };
+  if (!Array.isArray(wanted) || !wanted.every((uri) => typeof uri === "string")) return undefined;
+  return new Set(wanted);
 }
 
-function watchedIn(message: object): Map<string, SkillUri> {
-  const { params } = message as { params?: { notifications?: { resourceSubscriptions?: string[] } } };
-  const uris = params?.notifications?.resourceSubscriptions ?? [];
-  return new Map(uris.map((uri) => [uri, parseSkillUri(uri)!]));
+/** The SKILL.md addresses that the caller may read here: what is unknown, elsewhere or private is left out alike. */
+async function findServed(visit: Visit, wanted: ReadonlySet<string>): Promise<Map<string, SkillUri>> {
+  const asked = [...wanted].flatMap((uri): [string, SkillUri][] => {
+    const parsed = skillMdOf(uri);
+    return parsed === undefined ? [] : [[uri, parsed]];
+  });
+  const served = new Map<string, SkillUri>();
+  // A few at a time, since each answer holds a whole entry until it is looked at.
+  for (let next = 0; next < asked.length; next += concurrentLookups) {
+    const some = asked.slice(next, next + concurrentLookups);
+    const found = await Promise.all(some.map(([, parsed]) => visit.catalog.findEntry(parsed)));
+    for (const [index, [uri, parsed]] of some.entries()) if (found[index] !== undefined) served.set(uri, parsed);
+  }
+  return served;
+}
+
+/** Only what can be delivered is acknowledged. */
+function withHonoured(message: ListenRequest, honoured: readonly string[]): ListenRequest {
+  const { resourceSubscriptions: _, ...rest } = message.params!.notifications!;
+  const notifications = honoured.length === 0 ? rest : { ...rest, resourceSubscriptions: honoured };
+  return { ...message, params: { ...message.params, notifications } };
 }

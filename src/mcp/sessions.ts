@@ -2,6 +2,7 @@ import { formatSessionId, mintPlace, parseSessionId, placeOwner } from "../auth/
 import type { SessionHolder, SessionPlace } from "../auth/session-id.ts";
 import { maxClientInfoLength } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
+import type { Problem } from "../domain/problem.ts";
 import { stranger } from "../live/sessions.ts";
 import type { SessionRow, Sessions } from "../live/sessions.ts";
 import { logFailure } from "../log.ts";
@@ -90,14 +91,24 @@ export async function endSession(request: Request, visit: Visit): Promise<Respon
 }
 
 /**
- * What `GET` and `DELETE` are about. Clients of 2026-07-28 have no session, whatever header they send.
+ * What `GET` and `DELETE` are about. 2026-07-28 has no sessions, so to name one with it is to name another version.
  * @throws Problem `method_not_allowed`
  */
 export async function requireSession(request: Request, visit: Visit): Promise<Session | "unknown"> {
-  const isModern = request.headers.get("mcp-protocol-version") === "2026-07-28";
-  const session = isModern ? undefined : await joinSession(request, visit);
-  if (session === undefined) throw problem("method_not_allowed", "Send POST", { headers: { allow: "POST" } });
+  const session = await joinSession(request, visit);
+  if (session === undefined) throw methodNotAllowed("POST");
   return session;
+}
+
+/** Of a method that nobody has here: a session that serves the request has more methods than those without one. */
+export async function refuseMethod(request: Request, visit: Visit): Promise<Problem> {
+  const session = await joinSession(request, visit);
+  const isOpen = session !== undefined && session !== "unknown" && (await session.standing).kind === "open";
+  return methodNotAllowed(isOpen ? "GET, POST, DELETE" : "POST");
+}
+
+function methodNotAllowed(allow: string): Problem {
+  return problem("method_not_allowed", "Send POST", { headers: { allow } });
 }
 
 /** 404 tells clients of 2025 to begin anew, whatever the reason. */

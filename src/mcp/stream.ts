@@ -17,7 +17,7 @@ import type { Visit } from "./visit.ts";
  * session remembers how far its client has been told: whoever comes back behind is told once, at once.
  */
 interface StreamSession extends LiveSession {
-  row: SessionRow;
+  read: () => Promise<SessionRow | undefined>;
   noteSent: (sent: number) => Promise<unknown>;
 }
 
@@ -34,31 +34,63 @@ export async function serveStream(request: Request, visit: Visit): Promise<Respo
   const [refusal] = await Promise.all([refusalOf(session), visit.catalog.gate()]);
   if (refusal !== undefined) return refusal;
   const standing = await session.standing;
-  if (standing.kind !== "open") throw problem("unavailable", "The session did not answer; try again");
-  if (!(request.headers.get("accept") ?? "").includes("text/event-stream")) {
+  if (standing.kind !== "open") throw unanswered();
+  if (!acceptsStream(request)) {
     throw problem("not_acceptable", "A GET here is answered as text/event-stream, so Accept has to name it");
   }
   const { object, random } = session;
+  const read = async () => object.check(random, Date.now());
   return openStream(request, visit, visit.live!, {
     tag: random,
-    row: standing.row,
-    isAlive: async () => (await object.check(random, Date.now())) !== undefined,
+    read,
+    isAlive: async () => (await read()) !== undefined,
     noteSent: (sent) => object.noteSent(random, sent, Date.now()),
   });
 }
 
+/** Media types are spelled in any case; how much the client likes each does not matter, since there is only one. */
+function acceptsStream({ headers }: Request): boolean {
+  const types = (headers.get("accept") ?? "").split(",").map((range) => range.split(";")[0]!.trim().toLowerCase());
+  return types.some((type) => type === "text/event-stream" || type === "text/*" || type === "*/*");
+}
+
 async function openStream(request: Request, visit: Visit, live: Live, session: StreamSession): Promise<Response> {
   const { line, sight } = await openLine(visit, live, session);
-  const known = lastEventIdOf(request) ?? session.row.sent;
-  // Who is held to a path counts like a stranger, and is told to list again whenever they come back.
-  const isBehind = line.progress > known || sight.below !== "";
-  const writer = new SseWriter(line, session);
+  const row = await readBeside(line, session);
+  if (row === undefined) return sessionNotFound();
+  const known = lastEventIdOf(request) ?? row.sent;
+  // Ahead of everything is no place that we named, so such a client is told as well. Who is held to a path counts like
+  // a stranger, and is told to list again whenever they come back.
+  const isBehind = line.progress !== known || sight.below !== "";
+  // Whoever loses the stream before they are told comes back as far behind.
+  const goOnAt = known < line.progress ? known : 0;
+  const writer = new SseWriter(line, session, row);
   const body = new ReadableStream<Uint8Array>({
-    start: (controller) => writer.start(controller, { isBehind, keepAliveMs: live.clocks.keepAliveMs }),
+    start: (controller) => writer.start(controller, { isBehind, goOnAt, keepAliveMs: live.clocks.keepAliveMs }),
     cancel: () => writer.close(),
   });
   request.signal.addEventListener("abort", () => writer.close(), { once: true });
   return new Response(body, { headers });
+}
+
+/**
+ * Read after the dial, because clients subscribe while their stream opens: what they subscribed to before, the session
+ * says, and what they subscribe to from here on, the line.
+ */
+async function readBeside(line: Line, session: StreamSession): Promise<SessionRow | undefined> {
+  try {
+    const row = await session.read();
+    if (row === undefined) line.close();
+    return row;
+  } catch (error) {
+    line.close();
+    logFailure("live", error);
+    throw unanswered();
+  }
+}
+
+function unanswered() {
+  return problem("unavailable", "The session did not answer; try again");
 }
 
 /** A client's own word for how far it came counts before the session's, which may be ahead of what arrived. */
@@ -70,6 +102,7 @@ function lastEventIdOf(request: Request): number | undefined {
 class SseWriter {
   readonly #line: Line;
   readonly #session: StreamSession;
+  readonly #row: SessionRow;
   readonly #encoder = new TextEncoder();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -79,24 +112,25 @@ class SseWriter {
   #atLastTick: number;
   #noted: number;
 
-  constructor(line: Line, session: StreamSession) {
+  constructor(line: Line, session: StreamSession, row: SessionRow) {
     this.#line = line;
     this.#session = session;
-    this.#watched = watchedOf(session.row.subscriptions);
-    [this.#sent, this.#atLastTick, this.#noted] = [session.row.sent, session.row.sent, session.row.sent];
+    this.#row = row;
+    this.#watched = watchedOf(row.subscriptions);
+    [this.#sent, this.#atLastTick, this.#noted] = [row.sent, row.sent, row.sent];
   }
 
   start(
     controller: ReadableStreamDefaultController<Uint8Array>,
-    { isBehind, keepAliveMs }: { isBehind: boolean; keepAliveMs: number },
+    { isBehind, goOnAt, keepAliveMs }: { isBehind: boolean; goOnAt: number; keepAliveMs: number },
   ): void {
     this.#controller = controller;
     // Only 2025-11-25 knows an event that only names where a client may go on; older clients would read it as one.
-    const isPrimed = this.#session.row.version >= "2025-11-25";
+    const isPrimed = this.#row.version >= "2025-11-25";
     const progress = this.#line.progress;
     this.#write(
       isPrimed
-        ? `id: ${isBehind ? this.#session.row.sent : progress}\nretry: ${streamRetryMs}\ndata: \n\n`
+        ? `id: ${isBehind ? goOnAt : progress}\nretry: ${streamRetryMs}\ndata: \n\n`
         : `retry: ${streamRetryMs}\n: open\n\n`,
     );
     if (isBehind) this.#tell({ kind: "missed", progress });

@@ -2,11 +2,10 @@ import type { Digest } from "../domain/digest.ts";
 import { concurrentBlobPuts, maxVersionRetries } from "../domain/limits.ts";
 import type { SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/policy.ts";
-import { Problem } from "../domain/problem.ts";
+import { Problem, problem } from "../domain/problem.ts";
 import { isPrerelease } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
 import type { Blobs } from "../storage/blobs.ts";
-import { busy } from "../storage/ledger.ts";
 import type { Change, Ledger, NewRelease } from "../storage/ledger.ts";
 import { refuseOverQuota } from "../storage/quotas.ts";
 import type { News } from "../storage/news.ts";
@@ -77,7 +76,9 @@ export async function publish(drafts: readonly Draft[], options: PublishOptions,
     const published = outcome(skills, await findVanished(drafts, options, stores.ledger), options);
     if (options.isDryRun || (await commit(published, options, stores.ledger))) return published;
   }
-  throw busy();
+  throw problem("busy", "Others published to the same skill at the same moment, each time we tried; try again", {
+    headers: { "retry-after": "2" },
+  });
 }
 
 async function decideAll(drafts: readonly Draft[], options: PublishOptions, ledger: Ledger): Promise<Decision[]> {
