@@ -32,7 +32,7 @@ const table = {
   release_yanked: { status: 409, title: "The release is yanked" },
   receipt_exists: { status: 409, title: "A request with this Idempotency-Key was answered meanwhile" },
   idempotency_key_reused: { status: 422, title: "The Idempotency-Key belongs to another request" },
-  busy: { status: 503, title: "The same bytes are being removed; try again" },
+  busy: { status: 503, title: "Somebody is at the same thing right now; try again" },
   not_acceptable: { status: 406, title: "The answer cannot have an accepted type" },
   too_large: { status: 413, title: "The request is too large" },
   unsupported_media_type: { status: 415, title: "The content type is not supported" },

@@ -205,7 +205,7 @@ export class Ledger {
 }
 
 export function busy() {
-  return problem("busy", undefined, { headers: { "retry-after": "2" } });
+  return problem("busy", "The same bytes are being removed right now; try again", { headers: { "retry-after": "2" } });
 }
 
 /** The scalar columns travel as one JSON parameter; only the long texts are parameters of their own. */
