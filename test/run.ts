@@ -17,7 +17,6 @@ import { endProcesses } from "./wire/processes.ts";
  */
 const root = resolve(import.meta.dirname, "..");
 const reports = join(root, ".reports");
-const shards = ["1/2", "2/2"];
 const graceMs = 8_000;
 const watchParentMs = 1_000;
 /** Far above what a run takes, so that a step that hangs fails here and not in whatever runs us. */
@@ -25,9 +24,7 @@ const deadlineMs = (process.env["CAMPAIGN"] === "full" ? 18 : 12) * 60_000;
 
 interface Step {
   name: string;
-  /** One after the other, or all at once. */
   commands: string[][];
-  areParallel?: boolean;
   /** The tool writes its own report. */
   reports?: boolean;
 }
@@ -38,8 +35,7 @@ async function listSteps(): Promise<Step[]> {
     { name: "types", commands: projects.map((project) => ["tsc", "-p", project]) },
     { name: "lint", commands: [["oxlint", "--deny-warnings"]] },
     { name: "format", commands: [["oxfmt", "--check"]] },
-    // Two runs of half the files each: one alone uses little more than one processor.
-    { ...vitest("workers", "test/vitest.config.ts", shards), areParallel: true },
+    vitest("workers", "test/vitest.config.ts"),
     vitest("wire", "test/wire.config.ts"),
   ];
 }
@@ -49,13 +45,13 @@ async function findTestProjects(): Promise<string[]> {
   return files.filter((file) => /(^|[\\/])tsconfig\.json$/.test(file)).map((file) => join("test", file));
 }
 
-function vitest(name: string, config: string, parts: readonly string[] = [""]): Step {
-  const commands = parts.map((part) => {
-    const report = `--outputFile.json=${join(reports, `${name}${part.replace("/", "-of-")}.json`)}`;
-    const shard = part === "" ? [] : [`--shard=${part}`];
-    return ["vitest", "run", "--config", config, ...shard, "--reporter=default", "--reporter=json", report];
-  });
-  return { name, commands, reports: true };
+function vitest(name: string, config: string): Step {
+  const report = `--outputFile.json=${join(reports, `${name}.json`)}`;
+  return {
+    name,
+    commands: [["vitest", "run", "--config", config, "--reporter=default", "--reporter=json", report]],
+    reports: true,
+  };
 }
 
 async function main(): Promise<number> {
@@ -80,11 +76,7 @@ async function main(): Promise<number> {
 
 async function runStep(step: Step, folder: string): Promise<boolean> {
   let isPassed = true;
-  if (step.areParallel === true) {
-    isPassed = (await Promise.all(step.commands.map((command) => runTool(command, folder)))).every(Boolean);
-  } else {
-    for (const command of step.commands) isPassed &&= await runTool(command, folder);
-  }
+  for (const command of step.commands) isPassed &&= await runTool(command, folder);
   if (step.reports !== true) await writeReport(step.name, isPassed);
   return isPassed;
 }

@@ -33,6 +33,8 @@ export default defineConfig(async () => ({
       "test/*.test.ts",
     ],
     setupFiles: [here("./setup.ts")],
+    // One file keeps little more than one processor busy; left to itself vitest would run one at a time on two.
+    maxWorkers: 2,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
