@@ -23,11 +23,11 @@ export const scaled = (whole: number): number => (isFull ? whole : Math.ceil(who
 
 let turns = seed;
 
-/** All of them, or every third, beginning elsewhere each time, so that all come up with one caller or another. */
+/** All of them, or every tenth, beginning elsewhere each time, so that all come up with one caller or another. */
 export function sampled<Item>(items: readonly Item[]): readonly Item[] {
-  if (isFull || items.length <= 6) return items;
+  if (isFull || items.length <= 10) return items;
   const turn = turns++;
-  return items.filter((_, place) => (place + turn) % 3 === 0);
+  return items.filter((_, place) => (place + turn) % 10 === 0);
 }
 
 export function tell(name: string, counts: Record<string, number>): void {

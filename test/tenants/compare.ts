@@ -21,7 +21,7 @@ export function pairsTried(): number {
   return tried;
 }
 
-/** Everything that differs between the two answers (of a third of the pairs, unless the campaigns run whole); with `isCosted` also between what they asked of the stores. */
+/** Everything that differs between the two answers (of a tenth of the pairs, unless the campaigns run whole); with `isCosted` also between what they asked of the stores. */
 export async function differences(
   { aimed, absent }: Case,
   pairs: readonly Pair[],
