@@ -12,7 +12,7 @@ import { dirname, join, resolve } from "node:path";
 export const projectRoot = resolve(import.meta.dirname, "../..");
 
 /** No telemetry, no prompts, no look-ups: everything has to work without a network. */
-const quiet = {
+export const quiet = {
   CI: "1",
   DO_NOT_TRACK: "1",
   WRANGLER_SEND_METRICS: "false",

@@ -125,7 +125,7 @@ export class Line {
     for (let attempt = 0; attempt < maxRedials && !this.#isClosed; attempt++) {
       await new Promise((done) => setTimeout(done, Math.random() * this.#options.jitterMs));
       if (this.#isClosed) return;
-      const socket = await this.#options.dial().catch(() => undefined);
+      const socket = await this.#options.dial().catch((error: unknown) => logFailure("live", error));
       if (socket === undefined || !(socket instanceof WebSocket)) continue;
       if (this.#isClosed) return socket.close(1000);
       this.#attach(socket);

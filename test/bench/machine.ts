@@ -7,6 +7,7 @@ import { gzipSync } from "node:zlib";
 import { readD1Migrations } from "@cloudflare/vitest-pool-workers";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 
+import { quiet } from "../../src/cli/server.ts";
 import { limitsForTests } from "../limits-for-tests.ts";
 import { programOf, run } from "../wire/command.ts";
 
@@ -16,14 +17,6 @@ import { programOf, run } from "../wire/command.ts";
  */
 const root = join(import.meta.dirname, "../..");
 export const operator = "operator-token-of-the-bench-0123456789abcdef";
-
-const quiet = {
-  CI: "1",
-  DO_NOT_TRACK: "1",
-  WRANGLER_SEND_METRICS: "false",
-  WRANGLER_SEND_ERROR_REPORTS: "false",
-  CLOUDFLARE_CF_FETCH_ENABLED: "false",
-};
 
 export interface Bundle {
   code: string;

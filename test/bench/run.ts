@@ -35,8 +35,8 @@ const { values: options, positionals } = parseArgs({
 });
 
 const rounds = Number(options.rounds);
-/** 180 before tenants, members, links, collections, quotas and rates, which added 24. */
-const maxBundleKiB = 200;
+/** 180 before tenants, which added 24 to 167, and what stays open, which added 13. */
+const maxBundleKiB = 210;
 const starts = 3;
 
 async function main(): Promise<void> {
