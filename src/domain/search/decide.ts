@@ -1,0 +1,117 @@
+/**
+ * Whether what was found answers the question, or nothing fits. A wrong skill is worse than none, so this weighs
+ * several signs. All of them come from the question, from how frequent its terms are, and from the best documents of
+ * the scope that is searched; never from what another tenant's library scores, or one could silence another.
+ */
+
+export type EvidenceTerm = {
+  /** `weightOf` its document frequency. */
+  readonly weight: number;
+  /** Documents of the public registry that hold it. */
+  readonly df: number;
+  /** Documents of the searched scope that hold it. */
+  readonly inScope: number;
+};
+
+export type EvidenceHit = {
+  /** What the document holds: the place of the term in `terms`, and the document's posting for it. */
+  readonly matched: readonly { readonly term: number; readonly impact: number; readonly head: number }[];
+};
+
+export type Evidence = {
+  readonly terms: readonly EvidenceTerm[];
+  /** Documents in the public registry, and in the searched scope. */
+  readonly documents: number;
+  readonly inScope: number;
+  /** The best documents, best first; two are enough. */
+  readonly best: readonly EvidenceHit[];
+};
+
+export type Signals = {
+  /** Of the question's weight, what the best hit covers: 1 if each term stood in its name. */
+  readonly share: number;
+  /** The same for all but the body. */
+  readonly head: number;
+  /** What the best of so many documents would cover by chance. */
+  readonly chance: number;
+  /** How far above the second, as a share of the question's weight. */
+  readonly lead: number;
+  /** How much more frequent the question's terms are in the scope than in the registry: 0 no more, 1 only there. */
+  readonly home: number;
+  /** Of the question's weight, the part that the registry or the scope has ever seen. */
+  readonly known: number;
+  /** Terms of the question. */
+  readonly terms: number;
+};
+
+export type Decision = { isAnswer: boolean; confidence: number; evidence: Signals };
+
+/** What a term that nobody uses counts of its weight: an identifier in a prompt's code says little of the task. */
+const unknownShare = 0.5;
+/** The mean impact of a posting, measured on public skills. */
+const usualImpact = 0.4;
+/** Terms are not independent, and the bound for the best of n is an upper one: so much of it is met in practice. */
+const chanceShare = 0.75;
+/** Logistic weights of the signals, fitted on real prompts with one library left out in turn; their round numbers. */
+const weights = { offset: -2.5, share: 9, chance: -9, home: 2.5 };
+/** The least confidence to answer with. */
+export const minConfidence = 0.2;
+
+export function decide(evidence: Evidence): Decision {
+  const signals = signalsOf(evidence);
+  const { share, chance, home } = signals;
+  const sum = weights.offset + weights.share * share + weights.chance * chance + weights.home * home;
+  const confidence = share > 0 ? rounded(1 / (1 + Math.exp(-sum))) : 0;
+  return { isAnswer: confidence >= minConfidence, confidence, evidence: signals };
+}
+
+function signalsOf({ terms, documents, inScope, best }: Evidence): Signals {
+  const total = sumOf(terms, ({ weight }) => weight);
+  const known = sumOf(terms, (term) => (isKnown(term) ? term.weight : 0));
+  const scale = Math.max(1, known + unknownShare * (total - known));
+  const covered = best.map(({ matched }) => sumOf(matched, ({ term, impact }) => terms[term]!.weight * impact) / 1_000);
+  const inHead = sumOf(best[0]?.matched ?? [], ({ term, head }) => terms[term]!.weight * head) / 1_000;
+  return {
+    share: rounded((covered[0] ?? 0) / scale),
+    head: rounded(inHead / scale),
+    chance: rounded(chanceOf(terms, documents, inScope) / scale),
+    lead: rounded(((covered[0] ?? 0) - (covered[1] ?? 0)) / scale),
+    home: rounded(homeOf(terms, documents, inScope) / Math.max(1, known)),
+    known: rounded(known / Math.max(1, total)),
+    terms: terms.length,
+  };
+}
+
+/**
+ * The mean and the spread of what a random document of the registry covers, and of these the best of as many as the
+ * scope has: the largest of n normal numbers is about √(2 ln n) spreads above the mean.
+ */
+function chanceOf(terms: readonly EvidenceTerm[], documents: number, inScope: number): number {
+  const parts = terms.map((term) => ({ worth: term.weight * usualImpact, p: frequency(term.df, documents) }));
+  const mean = sumOf(parts, ({ worth, p }) => worth * p);
+  const variance = sumOf(parts, ({ worth, p }) => worth ** 2 * p * (1 - p));
+  return chanceShare * (mean + Math.sqrt(variance * 2 * Math.log(inScope + 1)));
+}
+
+function homeOf(terms: readonly EvidenceTerm[], documents: number, inScope: number): number {
+  return sumOf(terms, (term) => {
+    const [here, anywhere] = [frequency(term.inScope, inScope), frequency(term.df, documents)];
+    return here > anywhere ? (term.weight * (here - anywhere)) / (here + anywhere) : 0;
+  });
+}
+
+function isKnown({ df, inScope }: EvidenceTerm): boolean {
+  return df > 0 || inScope > 0;
+}
+
+function frequency(holding: number, documents: number): number {
+  return Math.min(1, holding / Math.max(1, documents));
+}
+
+function sumOf<Item>(items: readonly Item[], value: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + value(item), 0);
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 10_000) / 10_000;
+}
