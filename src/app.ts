@@ -17,17 +17,21 @@ import { resourceMetadata } from "./api/resource-metadata.ts";
 import { quotasApi } from "./api/quotas.ts";
 import { securityTxt } from "./api/security-txt.ts";
 import { skillsApi } from "./api/skills.ts";
+import { statisticsApi } from "./api/statistics.ts";
 import { tokensApi } from "./api/tokens.ts";
 import { checkHost, checkOrigin, openToAll, secureHeaders } from "./boundary.ts";
 import { isMcpPath } from "./domain/address.ts";
 import { clientPrefixOf } from "./domain/client-address.ts";
+import { defaultTallyPauseMs } from "./domain/limits.ts";
 import { Problem, problem } from "./domain/problem.ts";
+import { numberOf } from "./domain/setting.ts";
 import { publicOriginOf } from "./env.ts";
 import type { AppEnv } from "./env.ts";
 import { liveSettings } from "./live/settings.ts";
 import { logFailure } from "./log.ts";
 import { serveMcp } from "./mcp/endpoint.ts";
 import { problemResponse } from "./mcp/errors.ts";
+import { TallyBuffer } from "./mcp/tally-buffer.ts";
 import { countRefusal, countRequest, refuseBadCredential } from "./rates.ts";
 import { Blobs } from "./storage/blobs.ts";
 
@@ -52,6 +56,9 @@ for (const path of [
 app.use(countRequest);
 app.use(refuseBadCredential);
 
+/** What this isolate has counted and not yet written down. */
+const counted = new TallyBuffer();
+
 // Door 1: agents.
 const mcp = (context: Context<AppEnv>) =>
   serveMcp(context.req.raw, {
@@ -63,6 +70,11 @@ const mcp = (context: Context<AppEnv>) =>
     live: liveSettings(context.env),
     clientKey: `address:${clientPrefixOf(context.req.header("cf-connecting-ip"))}`,
     waitUntil: (work) => context.executionCtx.waitUntil(work),
+    tally: {
+      buffer: counted,
+      pauseMs: numberOf(context.env.TALLY_PAUSE_MS, defaultTallyPauseMs),
+      userAgent: context.req.header("user-agent") ?? null,
+    },
   });
 for (const path of ["/mcp", "/mcp/*", "/me/mcp", "/me/mcp/*", "/r/:secret/mcp"]) app.all(path, mcp);
 
@@ -76,6 +88,7 @@ export const publisherApis = [
   auditApi,
   publishApi,
   quotasApi,
+  statisticsApi,
   skillsApi,
   lifecycleApi,
   collectionsApi,

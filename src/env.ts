@@ -44,6 +44,8 @@ export interface Env {
   LIVE_LISTENERS_PER_PRINCIPAL?: string;
   /** How many objects share the sessions of 2025-era clients; raised, old sessions stay where they are. */
   SESSION_SHARDS?: string;
+  /** Milliseconds for which an isolate collects what it counts of searches and reads before it writes that down. */
+  TALLY_PAUSE_MS?: string;
   /** Where to report a weakness: URIs separated by spaces; empty: `mailto:security@` and our host. */
   SECURITY_CONTACT?: string;
 }

@@ -98,6 +98,32 @@ export const minSearchScore = 0.25;
 /** A file larger than this is not put into a tool result, where it would fill the model's context. */
 export const maxToolFileBytes = 256 * KiB;
 
+// What is counted of searches and reads.
+/** How long an isolate collects what it will write down; default of a Worker var, which counts for at most this. */
+export const defaultTallyPauseMs = 5_000;
+export const maxTallyPauseMs = 10_000;
+/** So many searches, choices or reads are written at once; each search may have shown 25 paths, 8 KB in all. */
+export const tallyBatch = 100;
+/** What an isolate holds when writing is slow or fails, 4 MB at most; what comes besides is not counted. */
+export const maxTallyWaiting = 500;
+/** Workers ends what runs after an answer 30 s after it: past this somebody else's request goes on. */
+export const tallyTurnMs = 20_000;
+/** More say no more about a task, and the more there are the fewer others asked the same. */
+export const maxPickWords = 12;
+export const maxPickWordLength = 40;
+/** A program's name, and its version. */
+export const maxClientTextLength = 64;
+/** Clients told apart for each release and day; whoever makes up names fills no table. */
+export const maxClientsPerRelease = 50;
+/** A month of searches shows what lacks; reads are kept for a year and a month, to compare a month with its last. */
+export const pickDays = 30;
+export const readDays = 400;
+export const defaultStatisticsDays = 30;
+/** A search that fewer asked may be one person's. */
+export const minMissedSearches = 5;
+/** Rows of each list of a summary. */
+export const maxStatisticsRows = 100;
+
 // Freshness (product.md: what a client may keep), in milliseconds.
 export const movingTtlMs = 5_000;
 export const pinnedReadTtlMs = 86_400_000;
@@ -169,8 +195,8 @@ export const claimLeaseMs = 30 * 60_000;
 export const sweepBudgetMs = 5 * 60_000;
 /** R2 deletes at most 1,000 keys in one call. */
 export const sweepBatchBlobs = 1_000;
-/** D1 answers 1,000 queries to one invocation: a batch asks at most four, and one of a purge (below) at most twelve. */
-export const maxSweepBatches = 150;
+/** D1 answers 1,000 queries to one invocation: a batch asks at most four, and one of a purge (below) at most sixteen. */
+export const maxSweepBatches = 130;
 /** Batches that the purge of deleted namespaces may take of these, so that orphans always have their turn. */
 export const maxPurgeBatches = 40;
 /** Releases that a batch of the purge removes; each has at most `maxFilesPerSkill` rows of files. */

@@ -39,6 +39,8 @@ export const actions = [
   "delete-skill",
   "curate-collections",
   "read-audit",
+  /** What agents searched and read, about all of a namespace. */
+  "see-statistics",
   /** Title, description, visibility, deletion. */
   "manage-namespace",
   "manage-tokens",
@@ -57,6 +59,7 @@ const scopeOf: Readonly<Partial<Record<Action, Scope>>> = {
   "delete-skill": "namespace:admin",
   "curate-collections": "collections:write",
   "read-audit": "audit:read",
+  "see-statistics": "namespace:admin",
   "manage-namespace": "namespace:admin",
   "manage-tokens": "namespace:admin",
   "manage-members": "namespace:admin",
@@ -103,7 +106,8 @@ function isAllowedToMember(
 ): boolean {
   if (action === "read" || action === "list") return resource.kind !== "member";
   if (principal.kind === "link") return false;
-  if (action === "survey" && resource.kind === "namespace" && principal.below !== "") return false;
+  const isAboutAll = action === "see-statistics" || (action === "survey" && resource.kind === "namespace");
+  if (isAboutAll && principal.below !== "") return false;
   if (action === "remove-member" && resource.kind === "member") {
     if (isWhole(principal) && isSamePerson(principal.member, resource.person)) return true;
   }

@@ -14,6 +14,8 @@ import { useOf } from "../storage/token-use.ts";
 import type { Gate, Reach } from "../storage/viewer.ts";
 import { Inserts } from "./inserts.ts";
 import type { Live } from "./live.ts";
+import { Tally } from "./tally.ts";
+import type { TallySettings } from "./tally.ts";
 import type { Address, Visit } from "./visit.ts";
 
 /**
@@ -31,6 +33,7 @@ export interface McpBindings extends AskerSettings {
   clientKey: string;
   /** For what may be done after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
+  tally: TallySettings;
 }
 
 /** @throws Problem before anything of the request but its address and credential was looked at */
@@ -120,7 +123,9 @@ function visitOf(address: Address, credential: Credential, bindings: McpBindings
     catalog,
     blobs,
     inserts: new Inserts(),
+    tally: new Tally(address, bindings.tally, bindings),
     isModern: false,
+    knowsLinks: false,
     isBatched: false,
     isAnonymous: credential.kind === "none",
     session: undefined,

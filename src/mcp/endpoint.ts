@@ -1,5 +1,6 @@
 import {
   classifyInboundRequest,
+  CLIENT_INFO_META_KEY,
   createMcpHandler,
   isJsonContentType,
   WebStandardStreamableHTTPServerTransport,
@@ -19,7 +20,15 @@ import { writeInstructions } from "./instructions.ts";
 import { serveListen } from "./listen.ts";
 import { answerPlain, findPlain } from "./plain.ts";
 import { buildServer } from "./server.ts";
-import { endSession, joinSession, openSession, refusalOf, refuseMethod, sessionNotFound } from "./sessions.ts";
+import {
+  clientOf,
+  endSession,
+  joinSession,
+  openSession,
+  refusalOf,
+  refuseMethod,
+  sessionNotFound,
+} from "./sessions.ts";
 import type { Handshake } from "./sessions.ts";
 import { serveStream } from "./stream.ts";
 import { chargeMessage } from "./toll.ts";
@@ -47,6 +56,7 @@ async function admitted(request: Request, visit: Visit, asker: Asker): Promise<R
   const answer = await respond(request, visit, asker);
   try {
     await visit.catalog.gate();
+    visit.tally.settle();
     return answer;
   } catch (error) {
     await answer.body?.cancel();
@@ -89,6 +99,7 @@ async function dispatch(request: Request, anyVisit: Visit, message: unknown): Pr
   }
   const outcome = classify(request, message);
   const visit = { ...anyVisit, isModern: outcome.kind !== "legacy", isBatched: Array.isArray(message) };
+  visit.tally.introduce(visit.isModern, clientInfoIn(message));
   if (outcome.kind !== "legacy") return answerMessage(request, visit, message, outcome);
   if (outcome.reason === "initialize") return serveInitialize(request, visit, message as InitializeRequest);
   const session = await joinSession(request, visit);
@@ -97,7 +108,9 @@ async function dispatch(request: Request, anyVisit: Visit, message: unknown): Pr
   const answer = await answerMessage(request, { ...visit, session }, message, outcome);
   // Whoever has not asked the gate yet asks it now, beside the session and not after it; what it says comes first.
   const [refusal] = await Promise.all([refusalOf(session), visit.catalog.gate().catch(() => {})]);
+  visit.tally.introduce(false, await clientOf(session));
   if (refusal === undefined) return answer;
+  visit.tally.forget();
   await answer.body?.cancel();
   return refusal;
 }
@@ -188,6 +201,12 @@ async function serveInitialize(request: Request, visit: Visit, message: Initiali
 
 interface InitializeRequest {
   params: Handshake["params"];
+}
+
+/** Of a 2026-07-28 request, which carries it; clients of 2025 said it once, to their session. */
+function clientInfoIn(message: unknown): unknown {
+  const { params } = (message ?? {}) as { params?: Record<string, Record<string, unknown> | null> | null };
+  return params?.["_meta"]?.[CLIENT_INFO_META_KEY];
 }
 
 /** The negotiated version, when the answer is an InitializeResult. */

@@ -35,6 +35,8 @@ export async function getPrompt(visit: Visit, name: string, given: Record<string
   if (key === undefined || found === undefined) throw problem("not_found", `There is no prompt "${name}" here`);
   const file = found.files.find((candidate) => candidate.file === skillMd)!;
   const text = decodeLossless(await visit.blobs.read(file.digest, key.namespace)) ?? "";
+  const { version, is_current } = found.release;
+  visit.tally.read({ namespace: key.namespace, path: key.path, version, isCurrent: is_current === 1 });
   const heading = `Use the skill ${uriOf(key)} (version ${found.release.version}):`;
   const closing = given["task"] === undefined ? [] : [`The task: ${given["task"]}`];
   return {

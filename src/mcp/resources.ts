@@ -1,7 +1,7 @@
 import { decodeLossless } from "../domain/media-type.ts";
 import { maxWholeReadBytes, pinnedReadTtlMs } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
-import { parseSkillUri, skillScheme } from "../domain/uri.ts";
+import { parseSkillUri, skillMd, skillScheme } from "../domain/uri.ts";
 import type { SkillUri } from "../domain/uri.ts";
 import type { FileRow, ReadableFileRow } from "../storage/catalog.ts";
 import { isTextStream, toBase64 } from "./file-stream.ts";
@@ -27,9 +27,13 @@ export async function listResources(visit: Visit, cursor: string | undefined) {
 
 /** `resources/templates/list`: `{+path}`, since `{path}` would not match a file in a folder. */
 export function listTemplates(visit: Visit) {
+  return { resourceTemplates: [templateAt(visit)], ...freshness(visit) };
+}
+
+export function templateAt(visit: Visit) {
   // A collection holds skills of any namespace.
   const namespace = visit.address.collection === undefined ? visit.address.namespace : undefined;
-  const template = {
+  return {
     uriTemplate: namespace === undefined ? `${skillScheme}{+path}` : `${skillScheme}${namespace}/{+path}`,
     name: "skill-file",
     title: "A file of a skill",
@@ -38,7 +42,6 @@ export function listTemplates(visit: Visit) {
         ? "Path: {namespace}/{skill}/{file}, or {namespace}/@{version}/{skill}/{file} for bytes that never change"
         : "Path: {skill}/{file}, or @{version}/{skill}/{file} for bytes that never change",
   };
-  return { resourceTemplates: [template], ...freshness(visit) };
 }
 
 /** `resources/read`: one file, exactly one content, bytes as they were published. */
@@ -47,6 +50,10 @@ export async function readResource(visit: Visit, uri: string) {
   const file = parsed === undefined ? undefined : await visit.catalog.findFile(parsed);
   if (parsed === undefined || file === undefined) throw problem("not_found", `No resource is served at ${uri}`);
   const contents = file.size <= maxWholeReadBytes ? readContents(visit, uri, file) : streamContents(visit, uri, file);
+  if (file.file === skillMd) {
+    const { path, version, is_current } = file;
+    visit.tally.read({ namespace: parsed.namespace, path, version, isCurrent: is_current === 1 });
+  }
   return { contents: [await contents], ...freshness(visit, readTtlMs(parsed)) };
 }
 

@@ -79,6 +79,13 @@ export async function refusalOf(session: Session): Promise<Response | undefined>
   return errorResponse(400, { code: -32600, message });
 }
 
+/** What the client said of itself, where the session's object has answered. */
+export async function clientOf(session: Session): Promise<{ name: string; version: string } | undefined> {
+  const standing = await session.standing;
+  if (standing.kind !== "open") return undefined;
+  return { name: standing.row.clientName, version: standing.row.clientVersion };
+}
+
 /** `DELETE`: the id is dead everywhere, and its streams end. @throws Problem `method_not_allowed`, and the gate's */
 export async function endSession(request: Request, visit: Visit): Promise<Response> {
   const session = await requireSession(request, visit);

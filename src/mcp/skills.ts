@@ -21,7 +21,9 @@ export async function listSkills(visit: Visit, cursor: string | undefined) {
 export async function getSkill(visit: Visit, uri: string) {
   const parsed = parseSkillUri(uri);
   const found = parsed === undefined ? undefined : await visit.catalog.findEntry(parsed);
-  if (found === undefined) throw problem("not_found", `No skill is served at ${uri}`);
+  if (parsed === undefined || found === undefined) throw problem("not_found", `No skill is served at ${uri}`);
+  const { path, version, is_current } = found;
+  visit.tally.read({ namespace: parsed.namespace, path, version, isCurrent: is_current === 1 });
   return { skill: visit.inserts.add(found.entry), ...freshness(visit) };
 }
 

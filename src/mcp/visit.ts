@@ -9,6 +9,7 @@ import type { Reach } from "../storage/viewer.ts";
 import type { Inserts } from "./inserts.ts";
 import type { Live } from "./live.ts";
 import type { Session } from "./sessions.ts";
+import type { Tally } from "./tally.ts";
 
 /** An MCP address: the whole registry, one namespace, or one collection of it. */
 export interface Address extends Reach {
@@ -27,8 +28,12 @@ export interface Visit {
   blobs: Blobs;
   /** Finished JSON that the answer to this request will hold. */
   inserts: Inserts;
+  /** What is counted of this request. */
+  tally: Tally;
   /** 2026-07-28 results carry freshness; 2025-era results must not. */
   isModern: boolean;
+  /** Protocols before 2025-06-18 know no links to resources in the answer of a tool. */
+  knowsLinks: boolean;
   /** One of several requests that came in one array (2025-03-26). */
   isBatched: boolean;
   /** What a stream needs; absent where nothing can be kept open. */

@@ -1,10 +1,12 @@
 import { maxPurgeBatches, maxSweepBatches, sweepBatchBlobs, sweepBudgetMs } from "../domain/limits.ts";
+import { dayOf } from "../domain/tally.ts";
 import { logEvent } from "../log.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import { Orphans } from "../storage/orphans.ts";
 import type { Claim } from "../storage/orphans.ts";
 import { purgeSome } from "../storage/purge.ts";
 import { forgetReceipts } from "../storage/receipts.ts";
+import { forgetTally } from "../storage/tally.ts";
 
 /**
  * The way out: every hour, bytes that no release references. R2 knows no transactions, so a row in D1 is the lock.
@@ -73,6 +75,8 @@ export interface Swept {
   /** Erased once more, for bytes that came late. */
   revisited: number;
   receipts: number;
+  /** Rows of searches and reads that are too old to be kept. */
+  counted: number;
   /** Rows of deleted namespaces. */
   purged: number;
   /** False when the budget of the run was spent first; the next run goes on. */
@@ -81,7 +85,7 @@ export interface Swept {
 
 export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): Promise<Swept> {
   const orphans = new Orphans(db);
-  const swept: Swept = { resumed: 0, orphaned: 0, revisited: 0, receipts: 0, purged: 0, isComplete: false };
+  const swept: Swept = { resumed: 0, orphaned: 0, revisited: 0, receipts: 0, counted: 0, purged: 0, isComplete: false };
   const remove = (kind: "resumed" | "orphaned" | "revisited", take: (now: number) => Promise<Claim>) => async () => {
     const claim = await take(clock());
     await erase(claim, blobs, clock());
@@ -101,11 +105,7 @@ export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): 
     remove("resumed", (now) => orphans.claimAbandoned(now)),
     remove("orphaned", (now) => orphans.claimOrphaned(now)),
     remove("revisited", (now) => orphans.claimErased(now)),
-    async () => {
-      const count = await forgetReceipts(db, clock(), sweepBatchBlobs);
-      swept.receipts += count;
-      return count === sweepBatchBlobs;
-    },
+    () => forgetOld(db, clock(), swept),
   ];
   try {
     swept.isComplete = (await repeatEach(steps, clock)) && isPurged;
@@ -114,6 +114,15 @@ export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): 
     const { isComplete, ...counts } = swept;
     if (!isComplete || Object.values(counts).some((count) => count > 0)) logEvent("sweep", { ...swept });
   }
+}
+
+/** What is kept for a while only. True when there is more of it. */
+async function forgetOld(db: D1Database, now: number, swept: Swept): Promise<boolean> {
+  const receipts = await forgetReceipts(db, now, sweepBatchBlobs);
+  const { rows, hasMore } = await forgetTally(db, dayOf(now), sweepBatchBlobs);
+  swept.receipts += receipts;
+  swept.counted += rows;
+  return hasMore || receipts === sweepBatchBlobs;
 }
 
 /** Repeats each step until it says that nothing is left. False when the budget was spent first. */

@@ -98,10 +98,22 @@ SELECT s.namespace, s.path, s.visibility, s.current, s.created_at, s.updated_at
 FROM skills s
 WHERE s.namespace = ?5 AND s.path = ?6 AND s.deleted_at IS NULL AND ${readableSql}`;
 
+/** Which release a question found, for those who count reads. */
+export interface ServedRow {
+  path: SkillPath;
+  version: Version;
+  is_current: 0 | 1;
+}
+
+export interface FoundEntryRow extends ServedRow {
+  entry: string;
+}
+
 /** ?6 path, ?7 version or NULL for the current one; the spelling follows the question. */
 export const findEntry = `
 WITH ${sightSql}
-SELECT CASE WHEN ?7 IS NULL THEN r.entry ELSE r.pinned_entry END AS entry
+SELECT CASE WHEN ?7 IS NULL THEN r.entry ELSE r.pinned_entry END AS entry,
+  r.path, r.version, r.version IS s.current AS is_current
 FROM skills s
 CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = coalesce(?7, s.current)
 WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql} AND ${servedSql("?7")}`;
@@ -115,7 +127,7 @@ export interface FileRow {
 }
 
 /** A file as a read serves it. `is_text`: its bytes are lossless UTF-8; NULL in rows from before that was written down. */
-export interface ReadableFileRow extends FileRow {
+export interface ReadableFileRow extends FileRow, ServedRow {
   is_text: number | null;
 }
 
@@ -131,7 +143,9 @@ const wantedReleases = `wanted w
 /** ?6 JSON of {path, version, file}: of all the ways to read an address at most one names a file. */
 export const findFile = `
 WITH ${sightSql}, ${wanted}
-SELECT f.file, f.digest, f.size, f.media_type, f.executable, f.is_text FROM ${wantedReleases}
+SELECT f.file, f.digest, f.size, f.media_type, f.executable, f.is_text, f.path, f.version,
+  f.version IS s.current AS is_current
+FROM ${wantedReleases}
 WHERE f.file = w.file AND ${readableSql} AND ${servedSql("w.version")} LIMIT 1`;
 
 export interface DirectoryRow extends FileRow {

@@ -89,10 +89,10 @@ export class Catalog {
   }
 
   /** The entry of the skill whose SKILL.md has this address, in the spelling of the address. */
-  async findEntry(uri: SkillUri): Promise<{ entry: string } | undefined> {
+  async findEntry(uri: SkillUri): Promise<sql.FoundEntryRow | undefined> {
     const key = skillKey(uri);
     if (key === undefined || !this.#covers(uri.namespace)) return this.#nothing();
-    const [row] = await this.#ask<{ entry: string }>(sql.findEntry, uri.namespace, key.path, key.version);
+    const [row] = await this.#ask<sql.FoundEntryRow>(sql.findEntry, uri.namespace, key.path, key.version);
     return row;
   }
 

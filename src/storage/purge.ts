@@ -64,11 +64,14 @@ const removeRows = [
   remove("invitations", "id"),
   remove("tokens", "id"),
   remove("receipts", "namespace, principal, key"),
+  remove("search_picks", "id"),
+  remove("release_reads", "namespace, day, path, version, client, client_version, era, was_current"),
 ];
 
-const isEmpty = ["collections", "collection_editions", "members", "invitations", "tokens", "receipts", "releases"]
-  .map((table) => `AND NOT EXISTS (SELECT 1 FROM ${table} WHERE namespace = ?1)`)
-  .join(" ");
+const emptied =
+  "collections collection_editions members invitations tokens receipts releases search_picks release_reads".split(" ");
+
+const isEmpty = emptied.map((table) => `AND NOT EXISTS (SELECT 1 FROM ${table} WHERE namespace = ?1)`).join(" ");
 
 /** The name is free once this is set and the tombstone is old enough. */
 const finish = `

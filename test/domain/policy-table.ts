@@ -9,7 +9,7 @@ export const policyTable = `
 | \`read\` | an unlisted skill of a private namespace |  | yes | yes | yes | yes |
 | \`survey\` | anything of a namespace |  | yes | yes | yes | yes |
 | \`publish\`, \`curate-collections\` | anything of a namespace |  |  | yes | yes | yes |
-| \`delete-skill\`, \`read-audit\`, \`manage-namespace\`, \`manage-tokens\`, \`manage-members\`, \`remove-member\`, \`manage-links\` | anything of a namespace |  |  |  | yes | yes |
+| \`delete-skill\`, \`read-audit\`, \`see-statistics\`, \`manage-namespace\`, \`manage-tokens\`, \`manage-members\`, \`remove-member\`, \`manage-links\` | anything of a namespace |  |  |  | yes | yes |
 | \`remove-member\` | another member |  |  |  | yes | yes |
 | \`remove-member\` | oneself |  | yes | yes | yes | yes |
 | \`set-quotas\` | a public namespace; a private namespace |  |  |  |  | yes |

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import { serveMcp } from "../../src/mcp/endpoint.ts";
+import { TallyBuffer } from "../../src/mcp/tally-buffer.ts";
 import { Blobs } from "../../src/storage/blobs.ts";
 import { newNamespace, newToken, operator, seedSkill } from "../harness.ts";
 
@@ -12,6 +13,8 @@ const plainBindings = {
   live: undefined,
   clientKey: "address:unknown",
   waitUntil: () => {},
+  // What is counted is written after the answer; here nothing waits for it.
+  tally: { buffer: new TallyBuffer(), pauseMs: 5_000, userAgent: null },
 };
 
 /** Counts every call that leaves the isolate: D1 round trips (a batch is one) and R2 operations. */

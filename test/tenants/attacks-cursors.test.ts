@@ -45,6 +45,7 @@ const listsOf = (namespace: string) => [
     name: `audit:${JSON.stringify([true, namespace, undefined, undefined, undefined])}`,
     path: `${base(namespace)}/audit`,
   },
+  { name: `reads:${namespace}::30`, path: `${base(namespace)}/reads` },
 ];
 
 const askFor = (path: string, cursor: string): Promise<Seen> =>
@@ -89,6 +90,7 @@ const keys = [
   "\u0000",
   "\uffff",
   "1 0123456789abcdef",
+  "1\na\n1.0.0\nx\n\n2026\n1",
   "NaN",
   "1.0.0",
   "zzzz",

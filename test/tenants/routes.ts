@@ -59,6 +59,18 @@ const namespaces: Table = {
   ],
   "GET /api/v1/namespaces/:namespace/audit.jsonl": (t) => [get(`${at(t.namespace)}/audit.jsonl`)],
   "GET /api/v1/audit": (t) => [get("/api/v1/audit"), get(`/api/v1/audit?namespace=${t.namespace}`)],
+  "GET /api/v1/namespaces/:namespace/searches": (t) =>
+    both(t).map((base) => get(`${base}/searches?days=${base === at(den) ? 400 : 7}`)),
+  "GET /api/v1/namespaces/:namespace/reads": (t) => [
+    get(`${at(t.namespace)}/reads`),
+    ...both(t).map((base) => get(`${base}/reads?path=${t.skill}`)),
+    ...both(t).map((base) =>
+      get(
+        `${base}/reads?cursor=${formatCursor(`reads:${t.namespace}::30`, { page: 1, key: `20000\n${t.skill}\n${t.version}\nx\n\n2026\n1` })}`,
+      ),
+    ),
+  ],
+  "GET /api/v1/searches": () => [get("/api/v1/searches")],
   "GET /api/v1/me": () => [get("/api/v1/me")],
 };
 
