@@ -16,6 +16,7 @@ import { publishApi } from "./api/publish.ts";
 import { resourceMetadata } from "./api/resource-metadata.ts";
 import { quotasApi } from "./api/quotas.ts";
 import { securityTxt } from "./api/security-txt.ts";
+import { serversApi } from "./api/servers.ts";
 import { skillsApi } from "./api/skills.ts";
 import { statisticsApi } from "./api/statistics.ts";
 import { tokensApi } from "./api/tokens.ts";
@@ -92,6 +93,7 @@ export const publisherApis = [
   skillsApi,
   lifecycleApi,
   collectionsApi,
+  serversApi,
 ];
 for (const api of [...publisherApis, otherMethodsOf(publisherApis)]) app.route("/api/v1", api);
 

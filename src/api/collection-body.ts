@@ -9,14 +9,15 @@ import { candidates, parseSkillUri, skillMd } from "../domain/uri.ts";
 import { parseVersion } from "../domain/version.ts";
 import type { GateNamespace } from "../storage/viewer.ts";
 
-/** The body of a PUT: skills by their address, or taken apart. */
-const text = (max: number) =>
+/** What people write for others to read. */
+export const text = (max: number) =>
   z
     .string()
     .overwrite(withoutSecrets)
     .max(max)
     .refine((value) => value.isWellFormed(), "must be whole Unicode characters");
 
+/** The body of a PUT: skills by their address, or taken apart. */
 const item = z.union([
   z.string().describe("skill://namespace/path/SKILL.md, pinned with @version"),
   z.strictObject({ namespace: z.string().optional(), path: z.string(), version: z.string().nullish() }),

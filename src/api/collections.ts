@@ -17,6 +17,7 @@ import { openCatalog, requireCaller } from "./caller.ts";
 import { tellCollection } from "./news.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { collectionBody, contentOf } from "./collection-body.ts";
+import { etagOf, readIfMatch } from "./etag.ts";
 import { readJson } from "./json.ts";
 import { dryRun, isDryRun } from "./query.ts";
 import { formatCollection, formatEdition, formatPicked } from "./shapes.ts";
@@ -55,7 +56,7 @@ collectionsApi.get(address, async (context) => {
   const picks = { namespace, collection: name, ownFirst: false };
   const skills = await catalog.listPickedSkills(picks, undefined, maxPageEntries);
   const body = { ...formatCollection(row, isCurator), skills: skills.map(formatPicked) };
-  return context.json(body, 200, isCurator ? { etag: etagOf(row) } : {});
+  return context.json(body, 200, isCurator ? { etag: etagOf(row.edition) } : {});
 });
 
 /** With `?dry_run=true` everything but the change, here as at the two below. */
@@ -143,7 +144,7 @@ async function replace(context: ApiContext, caller: Caller, name: string, wanted
   const row = orNotFound(await collections.find(namespace, name), `The collection "${name}"`);
   const body = { changed, findings, ...formatCollection(row, true), skills: await picksOf(caller, name) };
   const location = `/api/v1/namespaces/${namespace}/collections/${name}`;
-  return context.json(body, before === undefined ? 201 : 200, { location, etag: etagOf(row) });
+  return context.json(body, before === undefined ? 201 : 200, { location, etag: etagOf(row.edition) });
 }
 
 /** @throws Problem `invalid_collection` with everything that is wrong, unless that is to be left out */
@@ -186,10 +187,6 @@ async function mayCurate({ catalog, principal }: Awaited<ReturnType<typeof openC
   return may(await principal(), "curate-collections", { kind: "namespace", namespace });
 }
 
-function etagOf(row: CollectionRow): string {
-  return `"${row.edition}"`;
-}
-
 function collectionsOf(context: ApiContext, caller: Caller): Collections {
   return new Collections(context.env.DB, caller.viewer);
 }
@@ -200,13 +197,4 @@ async function findOwn(collections: Collections, caller: Caller, name: string): 
 
 function nameOf(context: ApiContext): string {
   return context.req.param("name") ?? "";
-}
-
-/** `If-Match: "3"`: only if edition 3 is what it replaces. */
-function readIfMatch(context: ApiContext): number | undefined {
-  const header = context.req.header("if-match");
-  if (header === undefined) return undefined;
-  const edition = /^"(\d{1,9})"$/.exec(header.trim())?.[1];
-  if (edition === undefined) throw problem("invalid_request", 'If-Match must be the ETag of an edition, e.g. "3"');
-  return Number(edition);
 }

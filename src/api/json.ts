@@ -12,12 +12,13 @@ import type { ApiContext } from "./caller.ts";
 export async function readJson<Schema extends z.ZodType>(
   context: ApiContext,
   schema: Schema,
+  maxBytes = maxJsonRequestBytes,
 ): Promise<z.infer<Schema>> {
   if (!/^application\/json\b/i.test(context.req.header("content-type") ?? "")) {
     throw problem("unsupported_media_type", "Content-Type must be application/json");
   }
-  const bytes = await readBounded(context.req.raw.body, maxJsonRequestBytes, () =>
-    problem("too_large", `The body may have at most ${maxJsonRequestBytes} bytes`),
+  const bytes = await readBounded(context.req.raw.body, maxBytes, () =>
+    problem("too_large", `The body may have at most ${maxBytes} bytes`),
   );
   const input = schema.safeParse(parse(new TextDecoder().decode(bytes)));
   if (input.success) return input.data;

@@ -6,6 +6,7 @@ import type { Finding } from "../domain/finding.ts";
 import { maxIdempotencyKeyLength } from "../domain/limits.ts";
 import { parseSkillPath } from "../domain/names.ts";
 import { formatPrincipal } from "../domain/principal.ts";
+import { may } from "../domain/policy.ts";
 import type { SkillVisibility } from "../domain/policy.ts";
 import { Problem, problem } from "../domain/problem.ts";
 import { parseVersion } from "../domain/version.ts";
@@ -15,6 +16,8 @@ import { prepare } from "../publish/prepare.ts";
 import type { Prepared } from "../publish/prepare.ts";
 import { publish } from "../publish/publish.ts";
 import type { PublishOptions } from "../publish/publish.ts";
+import { findUnknownTools } from "../publish/tool-findings.ts";
+import type { ToolCheck } from "../publish/tool-findings.ts";
 import { Blobs } from "../storage/blobs.ts";
 import { Ledger } from "../storage/ledger.ts";
 import { findReceipt } from "../storage/receipts.ts";
@@ -42,12 +45,18 @@ publishApi.post("/namespaces/:namespace/skills", async (context) => {
     ...query,
     namespace: caller.namespace.name,
     isFolderOfSkills: query.prune !== undefined,
+    findMore: (skills) => findUnknownTools(skills, toolCheckOf(context, caller)),
   });
   for (const { path } of prepared.drafts) requireSkill(caller, "publish", path);
   if (query.prune !== undefined && query.path !== undefined) requireSkill(caller, "publish", query.path);
   const key = query.isDryRun ? undefined : await readKey(context, caller, prepared);
   return publishOnce(context, caller, prepared, { query, key });
 });
+
+function toolCheckOf({ env }: ApiContext, { principal, namespace }: Caller): ToolCheck {
+  const mayReadServers = may(principal, "read", { kind: "server", namespace });
+  return { db: env.DB, namespace: namespace.name, mayReadServers };
+}
 
 interface Request {
   query: ReturnType<typeof readQuery>;

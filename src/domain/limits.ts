@@ -88,6 +88,26 @@ export const maxInstructionsLength = 1_000;
 export const maxPrompts = 100;
 export const maxCursorBytes = 1024;
 
+// Companion servers and their tools.
+/** What one skill can usefully drive; a host binds each of them with its schema. */
+export const maxToolsPerSkill = 64;
+/** The largest servers list some 1,500 tools; hosts take far fewer. */
+export const maxToolsPerServer = 2_000;
+/** A schema that is larger fills a model's context by itself. */
+export const maxToolDefinitionBytes = 64 * KiB;
+/** SQLite reads JSON of 1,000 levels; the deepest schemas that are known have about 20. */
+export const maxToolDefinitionDepth = 100;
+/** What a card keeps of a description: Claude Code cuts those of tools here. The definition has all of it. */
+export const maxToolCardLength = 2_048;
+export const maxServerSnapshotBytes = 4 * MiB;
+/** D1 takes 2 MB in one parameter, and a snapshot travels in as many as it needs. */
+export const maxToolChunkBytes = 900_000;
+/** A company's services; each takes at most `maxServerSnapshotBytes`. */
+export const maxServers = 50;
+export const maxServerUrlLength = 2_048;
+/** Names that a remark about an unknown tool offers instead. */
+export const maxNearestTools = 5;
+
 // Search.
 export const maxQueryLength = 512;
 export const maxSearchResults = 25;
@@ -195,8 +215,8 @@ export const claimLeaseMs = 30 * 60_000;
 export const sweepBudgetMs = 5 * 60_000;
 /** R2 deletes at most 1,000 keys in one call. */
 export const sweepBatchBlobs = 1_000;
-/** D1 answers 1,000 queries to one invocation: a batch asks at most four, and one of a purge (below) at most sixteen. */
-export const maxSweepBatches = 130;
+/** D1 answers 1,000 queries to one invocation: a batch asks at most four, and one of a purge (below) at most eighteen. */
+export const maxSweepBatches = 110;
 /** Batches that the purge of deleted namespaces may take of these, so that orphans always have their turn. */
 export const maxPurgeBatches = 40;
 /** Releases that a batch of the purge removes; each has at most `maxFilesPerSkill` rows of files. */

@@ -25,6 +25,8 @@ export type Resource =
   | { kind: "namespace"; namespace: NamespaceFacts }
   | { kind: "skill"; namespace: NamespaceFacts; path: string; visibility: SkillVisibility }
   | { kind: "collection"; namespace: NamespaceFacts; name: string; visibility: CollectionVisibility }
+  /** A companion server: as visible as its namespace. */
+  | { kind: "server"; namespace: NamespaceFacts }
   | { kind: "member"; namespace: NamespaceFacts; person: Person };
 
 export const actions = [
@@ -38,6 +40,8 @@ export const actions = [
   "publish",
   "delete-skill",
   "curate-collections",
+  /** Companion servers belong to all of a namespace, so a token that is held to a path may not. */
+  "register-servers",
   "read-audit",
   /** What agents searched and read, about all of a namespace. */
   "see-statistics",
@@ -58,6 +62,7 @@ const scopeOf: Readonly<Partial<Record<Action, Scope>>> = {
   publish: "skills:publish",
   "delete-skill": "namespace:admin",
   "curate-collections": "collections:write",
+  "register-servers": "skills:publish",
   "read-audit": "audit:read",
   "see-statistics": "namespace:admin",
   "manage-namespace": "namespace:admin",
@@ -92,10 +97,11 @@ function isMember(
   if (principal.namespace !== resource.namespace.name) return false;
   if (principal.kind === "link") {
     // Which skills a collection holds is a question to the database, asked in the same statement.
+    if (resource.kind === "server") return principal.collection === undefined;
     return resource.kind !== "collection" || [undefined, resource.name].includes(principal.collection);
   }
-  // What a token with a path sees of collections is what strangers see: they hold what lies elsewhere.
-  if (resource.kind === "collection") return principal.below === "";
+  // What a token with a path sees of collections and servers is what strangers see: they are about what lies elsewhere.
+  if (resource.kind === "collection" || resource.kind === "server") return principal.below === "";
   return resource.kind !== "skill" || `${resource.path}/`.startsWith(principal.below);
 }
 
@@ -106,7 +112,10 @@ function isAllowedToMember(
 ): boolean {
   if (action === "read" || action === "list") return resource.kind !== "member";
   if (principal.kind === "link") return false;
-  const isAboutAll = action === "see-statistics" || (action === "survey" && resource.kind === "namespace");
+  const isAboutAll =
+    action === "register-servers" ||
+    action === "see-statistics" ||
+    (action === "survey" && resource.kind === "namespace");
   if (isAboutAll && principal.below !== "") return false;
   if (action === "remove-member" && resource.kind === "member") {
     if (isWhole(principal) && isSamePerson(principal.member, resource.person)) return true;
@@ -129,5 +138,5 @@ export function mayGrant(principal: Principal, scopes: readonly Scope[]): boolea
 /** Private wins over what is inside it. */
 function isPublic(resource: Exclude<Resource, { kind: "registry" }>): boolean {
   if (resource.namespace.visibility === "private" || resource.kind === "member") return false;
-  return resource.kind === "namespace" || resource.visibility !== "private";
+  return resource.kind === "namespace" || resource.kind === "server" || resource.visibility !== "private";
 }

@@ -15,6 +15,7 @@ import { draftOf } from "./release.ts";
 import type { Draft } from "./release.ts";
 import { splitUpload } from "./split.ts";
 import type { Part } from "./split.ts";
+import type { NamingSkill } from "./tool-findings.ts";
 
 /**
  * An upload becomes drafts, or is refused with everything that is wrong with it. The official SDK decides
@@ -27,6 +28,8 @@ export interface PrepareOptions {
   allowSecrets: boolean;
   /** Whether the request speaks of several skills, however many the upload holds. */
   isFolderOfSkills: boolean;
+  /** Remarks that need to know more than the upload; absent: none. */
+  findMore?: (skills: readonly NamingSkill[]) => Promise<Finding[]>;
 }
 
 export interface Prepared {
@@ -43,13 +46,16 @@ const needsAllFiles = new Set(["broken_link", "skill_md_missing"]);
 export async function prepare(upload: Upload, options: PrepareOptions): Promise<Prepared> {
   const { isSingle, parts, findings: ofSplit } = splitUpload(upload, options.isFolderOfSkills);
   const drafts: Draft[] = [];
+  const described: NamingSkill[] = [];
   const found = [...upload.findings, ...ofSplit];
   for (const part of parts) {
     const { draft, findings } = await prepareOne(part, isSingle, options);
     found.push(...findings.filter((finding) => upload.isComplete || !needsAllFiles.has(finding.code)));
-    if (draft !== undefined) drafts.push(draft);
+    if (draft === undefined) continue;
+    drafts.push(draft);
+    described.push({ root: part.root, frontmatter: draft.entry.frontmatter, files: part.files });
   }
-  found.push(...sharedPaths(drafts));
+  found.push(...sharedPaths(drafts), ...((await options.findMore?.(described)) ?? []));
   const findings = gravestFindings(found);
   if (drafts.length < parts.length || hasErrors(findings)) throw refusalOf(findings);
   return { drafts, isSingle, findings };

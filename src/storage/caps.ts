@@ -1,12 +1,19 @@
-import { maxCollections, maxLivingLinks, maxLivingTokens, maxMembers, maxOpenInvitations } from "../domain/limits.ts";
+import {
+  maxCollections,
+  maxLivingLinks,
+  maxLivingTokens,
+  maxMembers,
+  maxOpenInvitations,
+  maxServers,
+} from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
 import type { Refusals } from "./change.ts";
 import { commitTimeOf } from "./rights.ts";
 import type { Actor } from "./rights.ts";
 
 /**
- * How many tokens, links, invitations, collections and members a namespace has at once. Whatever has ended does not
- * count. The batch that adds one asks, so that two never share the last place.
+ * How many tokens, links, invitations, collections, servers and members a namespace has at once. Whatever has ended
+ * does not count. The batch that adds one asks, so that two never share the last place.
  */
 interface Cap {
   limit: number;
@@ -39,6 +46,12 @@ const caps = {
     what: "collections",
     remedy: "delete one of them",
     rows: `FROM collections WHERE namespace = ?1 AND ?2`,
+  },
+  servers_many: {
+    limit: maxServers,
+    what: "companion servers",
+    remedy: "delete one of them",
+    rows: `FROM servers WHERE namespace = ?1 AND ?2`,
   },
   members_many: {
     limit: maxMembers,

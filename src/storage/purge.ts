@@ -60,6 +60,11 @@ const removeRows = [
   `DELETE FROM collections WHERE (namespace, name) IN (
      SELECT namespace, name FROM collections c WHERE c.namespace = ?1 AND NOT EXISTS (
        SELECT 1 FROM collection_items i WHERE i.namespace = c.namespace AND i.collection = c.name) LIMIT ?2)`,
+  // Each takes its words out of the index as it goes.
+  remove("server_tools", "id"),
+  `DELETE FROM servers WHERE (namespace, name) IN (
+     SELECT namespace, name FROM servers v WHERE v.namespace = ?1 AND NOT EXISTS (
+       SELECT 1 FROM server_tools t WHERE t.namespace = v.namespace AND t.server = v.name) LIMIT ?2)`,
   remove("members", "id"),
   remove("invitations", "id"),
   remove("tokens", "id"),
@@ -68,8 +73,10 @@ const removeRows = [
   remove("release_reads", "namespace, day, path, version, client, client_version, era, was_current"),
 ];
 
-const emptied =
-  "collections collection_editions members invitations tokens receipts releases search_picks release_reads".split(" ");
+const emptied = (
+  "collections collection_editions servers server_tools members invitations tokens receipts releases " +
+  "search_picks release_reads"
+).split(" ");
 
 const isEmpty = emptied.map((table) => `AND NOT EXISTS (SELECT 1 FROM ${table} WHERE namespace = ?1)`).join(" ");
 

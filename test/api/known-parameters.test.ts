@@ -14,6 +14,8 @@ const takesDryRun = [
   "PUT /api/v1/namespaces/:namespace/collections/:name",
   "DELETE /api/v1/namespaces/:namespace/collections/:name",
   "POST /api/v1/namespaces/:namespace/collections/:name/return",
+  "PUT /api/v1/namespaces/:namespace/servers/:server",
+  "DELETE /api/v1/namespaces/:namespace/servers/:server",
   "POST /api/v1/namespaces/:namespace/skills",
   "PATCH /api/v1/namespaces/:namespace/skills/:rest{.+}",
   "DELETE /api/v1/namespaces/:namespace/skills/:rest{.+}",
@@ -31,6 +33,7 @@ function addressOf(path: string): string {
     .replace(":namespace", namespace)
     .replace(":rest{.+}", "refunds")
     .replace(":name", "desk")
+    .replace(":server", "jobs")
     .replace(":id", "0123456789abcdef")
     .replace(":secret", "ski_x");
 }

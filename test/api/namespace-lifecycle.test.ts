@@ -179,6 +179,9 @@ describe("a deleted namespace", () => {
     await api("POST", `/namespaces/${namespace}/invitations`, { role: "reader" });
     const collection = { title: "Desk", visibility: "public", skills: [{ path: "one" }, { path: "two" }] };
     await api("PUT", `/namespaces/${namespace}/collections/desk`, collection);
+    const tools = [{ name: "search_jobs", description: "Find jobs", inputSchema: { type: "object" } }];
+    const server = await api("PUT", `/namespaces/${namespace}/servers/jobs`, { url: "https://mcp.example", tools });
+    expect(server.status).toBe(201);
     const elsewhere = await newNamespace();
     const skills = [`skill://${namespace}/one/SKILL.md`];
     const foreign = await api("PUT", `/namespaces/${elsewhere}/collections/desk`, { ...collection, skills });
@@ -191,9 +194,11 @@ describe("a deleted namespace", () => {
     await api("DELETE", `/namespaces/${namespace}`);
     await env.DB.prepare("UPDATE blobs SET touched_at = 0").run();
     expect(await sweepNow()).toMatchObject({ isComplete: true });
-    const tables =
-      "releases release_files members invitations tokens receipts collections collection_items collection_editions";
-    for (const table of tables.split(" ")) expect([table, await count(table, namespace)]).toEqual([table, 0]);
+    const tables = [
+      "releases release_files members invitations tokens receipts collections collection_items collection_editions",
+      "servers server_tools release_tools search_docs search_postings",
+    ];
+    for (const table of tables.join(" ").split(" ")) expect([table, await count(table, namespace)]).toEqual([table, 0]);
     expect([await count("skills", namespace), await count("spent_versions", namespace)]).toEqual([3, 4]);
     expect(await count("audit", namespace)).toBeGreaterThan(8);
     expect(await count("collection_items", elsewhere)).toBe(0);

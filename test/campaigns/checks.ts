@@ -17,7 +17,7 @@ const intakeCodes = (
   "junk_dropped link_refused multipart_encoding multipart_name outside_skills path_absolute path_backslash path_collision " +
   "path_control_character path_device_name path_dot_segment path_duplicate path_empty_segment path_file_and_folder " +
   "path_not_nfc path_not_unicode path_quote path_reads_as_version path_too_deep path_too_long path_trailing_dot_or_space " +
-  "skill_too_large too_many_files too_many_skills type_refused"
+  "skill_too_large too_many_files too_many_skills tool_unknown type_refused"
 ).split(" ");
 const knownCodes = new Set<string>([...Object.keys(findingTable), ...intakeCodes]);
 

@@ -47,6 +47,8 @@ const resources: Record<string, Resource[]> = {
     { kind: "collection", namespace: facts("private"), name: "c", visibility: "public" },
     { kind: "collection", namespace: facts("private"), name: "c", visibility: "private" },
   ],
+  "a server of a public namespace": [{ kind: "server", namespace: facts("public") }],
+  "a server of a private namespace": [{ kind: "server", namespace: facts("private") }],
   "creators = operator": [{ kind: "registry", creators: "operator" }],
   "creators = tokens": [{ kind: "registry", creators: "tokens" }],
   "creators = anyone": [{ kind: "registry", creators: "anyone" }],
@@ -151,6 +153,10 @@ describe("the policy", () => {
     });
     expect(actions.filter((action) => may(held, action, collection("private")))).toEqual([]);
     expect(actions.filter((action) => may(held, action, collection("public")))).toEqual(["read", "list"]);
+    const server = (visibility: "public" | "private"): Resource => ({ kind: "server", namespace: facts(visibility) });
+    expect(actions.filter((action) => may(held, action, server("private")))).toEqual([]);
+    expect(actions.filter((action) => may(held, action, server("public")))).toEqual(["read", "list"]);
+    expect(may(held, "register-servers", { kind: "namespace", namespace: facts("public") })).toBe(false);
     expect(may(held, "create-namespace", { kind: "registry", creators: "tokens" })).toBe(false);
   });
 
@@ -180,6 +186,8 @@ describe("the policy", () => {
     expect(of(link(undefined), inner)).toEqual(["read", "list"]);
     expect(of(link("c"), inner)).toEqual(["read", "list"]);
     expect(of(link("d"), inner)).toEqual([]);
+    const server: Resource = { kind: "server", namespace: facts("private") };
+    expect([of(link(undefined), server), of(link("c"), server)]).toEqual([["read", "list"], []]);
     expect(of(link(undefined), { kind: "namespace", namespace: facts("private", "other" as Namespace) })).toEqual([]);
     expect(of(link(undefined), { kind: "registry", creators: "tokens" })).toEqual([]);
   });

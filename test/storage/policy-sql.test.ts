@@ -12,8 +12,9 @@ import { movingUri, parseSkillUri, pinnedUri } from "../../src/domain/uri.ts";
 import type { Version } from "../../src/domain/version.ts";
 import { Catalog } from "../../src/storage/catalog.ts";
 import { Collections } from "../../src/storage/collections.ts";
+import { Servers } from "../../src/storage/servers.ts";
 import type { Reach } from "../../src/storage/viewer.ts";
-import { api, seedSkill } from "../harness.ts";
+import { api, seedSkill, skillMdOf } from "../harness.ts";
 
 /** What SQL shows is what `may` allows: for every kind of caller, and everything that can be public or private. */
 const namespaces = { public: "sql-public" as Namespace, private: "sql-private" as Namespace };
@@ -52,7 +53,9 @@ async function seed(namespace: Namespace, visibility: NamespaceVisibility): Prom
   const at = `/namespaces/${namespace}`;
   await api("POST", "/namespaces", { name: namespace, visibility });
   for (const { path, hasCurrent } of skills) {
-    await seedSkill(namespace, path.split("/")[1]!, {}, `?path=${path}&visibility=public`);
+    const name = path.split("/")[1]!;
+    const named = skillMdOf(name, `What ${name} does\nallowed-tools: mcp__jobs__find mcp__jobs__lost`);
+    await seedSkill(namespace, name, { "SKILL.md": named }, `?path=${path}&visibility=public`);
     if (!hasCurrent) await api("PATCH", `${at}/skills/${path}/-/releases/1.0.0`, { yanked: true });
   }
   const items = shown.map(({ path, isPinned }) => ({ path, version: isPinned ? version : null }));
@@ -61,6 +64,8 @@ async function seed(namespace: Namespace, visibility: NamespaceVisibility): Prom
     const { status } = await api("PUT", `${at}/collections/${name}`, { visibility: visible, skills: picked });
     expect(status).toBe(201);
   }
+  const tools = [{ name: "find", inputSchema: { type: "object" } }];
+  await api("PUT", `${at}/servers/jobs`, { url: "https://mcp.example", tools });
   for (const { path, visibility } of skills) await api("PATCH", `${at}/skills/${path}`, { visibility });
   const grants = {
     reader: { role: "reader" },
@@ -207,6 +212,25 @@ describe.each(names)("%s", (name) => {
       const opened: string[] = [];
       for (const [desk] of desks) if ((await collections.find(place[1], desk)) !== undefined) opened.push(desk);
       expect([place, opened]).toEqual([place, mayDo("read")]);
+    }
+  });
+
+  it("sees the servers that the policy allows, their tools, and the listed skills that name them", async () => {
+    const { principal, credential, leadsTo } = callers.get(name)!;
+    const servers = new Servers(env.DB, viewerOf(credential, Date.now()));
+    for (const place of placesOf({ principal, credential, leadsTo })) {
+      const allows = (action: Action) => may(principal, action, { kind: "server", namespace: factsOf(place) });
+      expect([place, (await servers.list(place[1], "", 9)).length]).toEqual([place, allows("list") ? 1 : 0]);
+      expect([place, (await servers.find(place[1], "jobs"))?.tools]).toEqual([place, allows("read") ? 1 : undefined]);
+      const cards = (await servers.listTools(place[1], "jobs", 0, 9)).map((tool) => tool.name);
+      expect([place, cards]).toEqual([place, allows("read") ? ["find"] : []]);
+      const definition = await servers.findTool(place[1], "jobs", "find");
+      expect([place, definition !== undefined]).toEqual([place, allows("read")]);
+      const server = { namespace: place[1], name: "jobs" };
+      const listed = [...allowed(principal, "list", place, shown), ...allowed(principal, "survey", place, shown)];
+      const uses = allows("read") ? [...new Set(listed)].sort() : [];
+      expect([place, pathsOf((await servers.listUses(server, ["find"], 99)).items)]).toEqual([place, uses]);
+      expect([place, pathsOf((await servers.listUses(server, undefined, 99)).items)]).toEqual([place, uses]);
     }
   });
 

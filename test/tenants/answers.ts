@@ -70,7 +70,8 @@ export function withoutNames({ status, headers, body }: Seen, names: Readonly<Re
 
 const tables = [
   "namespaces skills blobs releases release_files guards tokens spent_versions receipts erased members invitations",
-  "collections collection_items collection_editions audit registry",
+  "collections collection_items collection_editions audit registry servers server_tools release_tools search_docs",
+  "search_postings search_terms search_groups",
 ]
   .join(" ")
   .split(" ");

@@ -20,6 +20,8 @@ beforeAll(async () => {
     const files = { "SKILL.md": skillMdOf("one-skill", namespace === mine ? "Mine" : "A quagga") };
     await publish(namespace, files);
     await api("PUT", `/namespaces/${namespace}/collections/desk`, { title: "A quagga", skills: "all" });
+    const tools = [{ name: "quagga", inputSchema: { type: "object" } }];
+    await api("PUT", `/namespaces/${namespace}/servers/jobs`, { url: "https://mcp.example", tools });
     await api("POST", `/namespaces/${namespace}/links`, { label: "quagga" });
     await api("POST", `/namespaces/${namespace}/invitations`, { role: "reader", label: "quagga" });
   }
@@ -37,6 +39,8 @@ const listsOf = (namespace: string) => [
   { name: `api-releases:${namespace}/one-skill`, path: `${base(namespace)}/skills/one-skill/-/releases` },
   { name: `collections:${namespace}`, path: `${base(namespace)}/collections` },
   { name: `editions:${namespace}/desk`, path: `${base(namespace)}/collections/desk/editions` },
+  { name: `servers:${namespace}`, path: `${base(namespace)}/servers` },
+  { name: `tools:${namespace}/jobs`, path: `${base(namespace)}/servers/jobs` },
   { name: `tokens:${namespace}`, path: `${base(namespace)}/tokens` },
   { name: `members:${namespace}`, path: `${base(namespace)}/members` },
   { name: `invitations:${namespace}`, path: `${base(namespace)}/invitations` },
@@ -98,9 +102,10 @@ const keys = [
 
 describe("a forged cursor", () => {
   it("is tried at every list of the API that has pages", async () => {
-    const texts = "skill version file collection hex words invitation link tokenId memberId invitationId linkId";
+    const texts =
+      "skill version file collection server tool hex words invitation link tokenId memberId invitationId linkId";
     const target = Object.fromEntries(texts.split(" ").map((name) => [name, "x"])) as Target;
-    const whole = { ...target, namespace: mine, skill: "one-skill", collection: "desk" };
+    const whole = { ...target, namespace: mine, skill: "one-skill", collection: "desk", server: "jobs" };
     const paged = new Set<string>();
     for (const route of Object.keys(routes).filter((one) => one.startsWith("GET /api"))) {
       for (const { path } of attemptsAt(route, whole, "x")) {

@@ -26,7 +26,19 @@ beforeAll(async () => {
   admin = await newToken(den, "admin");
 });
 
-const names = ["namespace", "skill", "version", "file", "collection", "hex", "words", "invitation", "link"];
+const names = [
+  "namespace",
+  "skill",
+  "version",
+  "file",
+  "collection",
+  "server",
+  "tool",
+  "hex",
+  "words",
+  "invitation",
+  "link",
+];
 const ids = ["tokenId", "memberId", "invitationId", "linkId"];
 
 /** A target all of whose names are one text. */
@@ -99,7 +111,17 @@ describe("text that means something to a database or a search", () => {
 });
 
 async function tableSizes(): Promise<unknown> {
-  const tables = ["namespaces", "skills", "releases", "tokens", "members", "invitations", "collections", "audit"];
+  const tables = [
+    "namespaces",
+    "skills",
+    "releases",
+    "tokens",
+    "members",
+    "invitations",
+    "collections",
+    "servers",
+    "audit",
+  ];
   const sizes = tables.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`);
   return env.DB.prepare(`SELECT ${sizes.join()}`).first();
 }

@@ -117,7 +117,7 @@ describe("names that belong to JavaScript", () => {
 
   it("as members of a JSON body are unknown members, at every JSON door", async () => {
     const target = Object.fromEntries(
-      "skill version file collection hex words invitation link tokenId memberId invitationId linkId"
+      "skill version file collection server tool hex words invitation link tokenId memberId invitationId linkId"
         .split(" ")
         .map((name) => [name, "my-skill"]),
     ) as Target;

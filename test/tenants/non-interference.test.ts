@@ -42,6 +42,11 @@ const plain: Attempt[] = [
   `${api1}/collections/desk`,
   `${api1}/collections/all`,
   `${api1}/collections/secret-desk`,
+  `${api1}/servers`,
+  `${api1}/servers/jobs`,
+  `${api1}/servers/jobs/tools/find`,
+  `/api/v1/namespaces/${hidden}/servers`,
+  `/api/v1/namespaces/${hidden}/servers/jobs`,
   `${api1}/tokens`,
   `${api1}/members`,
   `${api1}/audit`,
@@ -116,8 +121,16 @@ async function seedOpen(): Promise<void> {
   const skills = [{ path: hello }, { path: "orange-jam", version: "1.0.0" }];
   await api("PUT", `/namespaces/${open}/collections/desk`, { skills });
   await api("PUT", `/namespaces/${open}/collections/all`, { skills: "all" });
+  await registerServer(open);
   const featured = [{ namespace: open, path: hello }];
   await api("PUT", "/namespaces/registry/collections/featured", { skills: featured });
+}
+
+async function registerServer(namespace: string, title = "Jobs"): Promise<void> {
+  const tools = [{ name: "find", description: `${title}, found by their words`, inputSchema: { type: "object" } }];
+  const url = "https://mcp.example/jobs";
+  const { status } = await api("PUT", `/namespaces/${namespace}/servers/jobs`, { title, url, tools });
+  expect(status).toBe(201);
 }
 
 /** Before, between and behind the public ones in every order that a list has. */
@@ -125,7 +138,9 @@ async function publishInSecret(): Promise<void> {
   await api("POST", "/namespaces", { name: hidden, visibility: "private", title: word, description: word });
   for (let place = 1; place <= count; place++) {
     const name = place % 3 === 0 ? `a-${word}-${place}` : `${word}-${place}`;
-    const files = { "SKILL.md": skillMdOf(name, `${word} ${word}s public one ${word}`) };
+    // Each names a tool of the server that strangers see, and that it lacks.
+    const tools = `allowed-tools: mcp__jobs__find mcp__jobs__${word}`;
+    const files = { "SKILL.md": skillMdOf(name, `${word} ${word}s public one ${word}\n${tools}`) };
     const visibility = place % 5 === 0 ? "unlisted" : "private";
     const answers = [
       await publish(open, files, `?visibility=${visibility}`),
@@ -136,6 +151,7 @@ async function publishInSecret(): Promise<void> {
 }
 
 async function manageInSecret(): Promise<void> {
+  await registerServer(hidden, word);
   const secret = { visibility: "private", title: word, instructions: word };
   for (const name of [open, hidden]) {
     const skills = [{ path: `${word}-1` }, { namespace: open, path: hello }];

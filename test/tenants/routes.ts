@@ -205,6 +205,36 @@ const collections: Table = {
     ),
 };
 
+const serverAddress = "/api/v1/namespaces/:namespace/servers";
+const listedTools = [{ name: "find_jobs", description: "Find jobs", inputSchema: { type: "object" } }];
+
+const servers: Table = {
+  [`GET ${serverAddress}`]: (t) => [
+    get(`${at(t.namespace)}/servers`),
+    get(`${at(t.namespace)}/servers?cursor=${formatCursor(`servers:${t.namespace}`, { page: 1, key: "a" })}`),
+  ],
+  [`GET ${serverAddress}/:server`]: (t) => [
+    ...both(t).map((base) => get(`${base}/servers/${t.server}`)),
+    // What strangers may read, which tells nothing of the private skills that name its tools.
+    get(`${at(t.namespace)}/servers/alpha-jobs`),
+    get(
+      `${at(t.namespace)}/servers/${t.server}?cursor=${formatCursor(`tools:${t.namespace}/${t.server}`, { page: 1, key: "0" })}`,
+    ),
+  ],
+  [`GET ${serverAddress}/:server/tools/:tool{.+}`]: (t) =>
+    both(t).map((base) => get(`${base}/servers/${t.server}/tools/${t.tool}`)),
+  // In a namespace of one's own any name may be registered, so that is only asked about.
+  [`PUT ${serverAddress}/:server`]: (t) =>
+    [
+      `${at(t.namespace)}/servers/${t.server}`,
+      ...both(t).map((base) => `${base}/servers/${t.server}?dry_run=true`),
+    ].map((path) => sent("PUT", path, { url: "https://mcp.example", tools: listedTools })),
+  [`DELETE ${serverAddress}/:server`]: (t) =>
+    both(t).flatMap((base) =>
+      ["", "?dry_run=true"].map((query) => ({ method: "DELETE", path: `${base}/servers/${t.server}${query}` })),
+    ),
+};
+
 const index = ".well-known/agent-skills/index.json";
 
 const plain: Table = {
@@ -225,7 +255,7 @@ const plain: Table = {
   "GET /.well-known/security.txt": () => [get("/.well-known/security.txt")],
 };
 
-export const routes: Table = { ...namespaces, ...rights, ...skills, ...collections, ...plain };
+export const routes: Table = { ...namespaces, ...rights, ...skills, ...collections, ...servers, ...plain };
 
 const verbs = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 

@@ -16,6 +16,8 @@ export interface Target extends Record<string, string> {
   version: string;
   file: string;
   collection: string;
+  server: string;
+  tool: string;
   /** Of a file's digest. */
   hex: string;
   tokenId: string;
@@ -46,7 +48,11 @@ async function join(namespace: string, role: string, subject: string) {
 }
 
 const secretFiles = (path: string, version: string) => ({
-  "SKILL.md": skillMdOf(path.split("/").at(-1)!, `Xylo description of ${version}`, `# Xylo body ${version}\n`),
+  "SKILL.md": skillMdOf(
+    path.split("/").at(-1)!,
+    `Xylo description of ${version}\nallowed-tools: mcp__alpha-jobs__xylo_jobs mcp__hidden-jobs__hidden/find_jobs`,
+    `# Xylo body ${version}\n`,
+  ),
   "notes/xylo-notes.md": `xylo notes of ${path} ${version}\n`,
 });
 
@@ -54,6 +60,16 @@ async function publishSecret(namespace: string, path: string, version: string, v
   const query = `?path=${path}&version=${version}&visibility=${visibility}`;
   const answer = await publish(namespace, secretFiles(path, version), query);
   if (answer.status !== 201) throw new Error(`publish ${path}: ${JSON.stringify(answer.body)}`);
+}
+
+/** A server is as visible as its namespace; in a public one, the private thing is which skills name its tools. */
+async function seedServer(namespace: string) {
+  const isOpen = namespace === open;
+  const [name, word] = isOpen ? ["alpha-jobs", "Alpha"] : ["hidden-jobs", "Xylo"];
+  const tool = { name: isOpen ? "find_jobs" : "hidden/find_jobs", description: `${word} jobs` };
+  const tools = [{ ...tool, inputSchema: { type: "object", properties: { words: { description: word } } } }];
+  const body = { url: `https://${word.toLowerCase()}.example/mcp`, title: `${word} jobs`, tools };
+  await asked("PUT", `/namespaces/${namespace}/servers/${name}`, body);
 }
 
 async function seedNamespace(namespace: string): Promise<Target> {
@@ -69,6 +85,7 @@ async function seedNamespace(namespace: string): Promise<Target> {
   const skills = [{ path: "vault/hidden-plan" }, { namespace: den, path: "bravo-skill" }];
   await asked("PUT", `${at}/collections/hidden-desk`, { ...desk, skills });
   await asked("PUT", `${at}/collections/hidden-desk`, { ...desk, skills: skills.toReversed() });
+  await seedServer(namespace);
   const token = await asked("POST", `${at}/tokens`, { role: "reader", label: "xylo token" });
   const link = await asked("POST", `${at}/links`, { label: "xylo link", collection: "hidden-desk" });
   const deadLink = await asked("POST", `${at}/links`, { label: "xylo dead link" });
@@ -84,6 +101,8 @@ async function seedNamespace(namespace: string): Promise<Target> {
     version: "2.2.0",
     file: "notes/xylo-notes.md",
     collection: "hidden-desk",
+    server: namespace === open ? "absent-jobs" : "hidden-jobs",
+    tool: namespace === open ? "absent/find_jobs" : "hidden/find_jobs",
     hex: files.find(({ file }) => file.endsWith("notes.md"))!.digest.slice("sha256:".length),
     tokenId: token["id"] as string,
     memberId: member.id,
@@ -104,6 +123,8 @@ async function absentLike(target: Target): Promise<Target> {
     version: "7.7.7",
     file: "notes/absent-file.md",
     collection: "absent-desk",
+    server: "absent-jobs",
+    tool: "absent/find_jobs",
     hex: "ab".repeat(32),
     tokenId: "a".repeat(16),
     memberId: "b".repeat(16),
