@@ -11,6 +11,7 @@ import { Tally } from "../../src/mcp/tally.ts";
 import type { Search } from "../../src/mcp/tally.ts";
 import {
   api,
+  eras,
   legacy,
   modern,
   newNamespace,
@@ -115,6 +116,28 @@ describe("what was searched at a namespace", () => {
     expect((await searchesOf(space, "?days=3"))["missed"]).toEqual([]);
     expect((await searchesOf(space, "?days=4"))["missed"]).toEqual([{ words: "lonely", count: minMissedSearches }]);
     expect(JSON.stringify(await searchesOf(space, "?days=3"))).not.toContain("lonely");
+  });
+
+  it("comes from search_skills and load_skill, in both eras", async () => {
+    for (const [, call] of eras) {
+      const space = await newNamespace();
+      await publish(space, { "SKILL.md": skillMdOf("refund-customers", "Refund customers who return an order") });
+      const use = async (name: string, given: Record<string, unknown>) => {
+        const { result } = await call(`/mcp/${space}`, "tools/call", { name, arguments: given });
+        return (result as { structuredContent: Record<string, unknown> }).structuredContent;
+      };
+      const { cards, pickId } = await use("search_skills", { query: "refund customers" });
+      const [{ uri }] = cards as [{ uri: string }];
+      await use("load_skill", { uri, pickId });
+      await use("load_skill", { uri, pickId });
+      await use("search_skills", { query: "quantum chromodynamics" });
+      const { totals, chosen } = await searchesOf(space);
+      expect(totals).toEqual({ asked: 2, shown: 1, abstained: 1, chosen: 1 });
+      expect(chosen).toEqual([{ namespace: space, path: "refund-customers", shown: 1, chosen: 1 }]);
+      expect((await readsOf(space))["reads"]).toMatchObject([
+        { path: "refund-customers", was_current: true, reads: 2 },
+      ]);
+    }
   });
 
   it("at /mcp itself is the operator's", async () => {
