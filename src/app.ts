@@ -15,6 +15,7 @@ import { problemDetails } from "./api/problems.ts";
 import { publishApi } from "./api/publish.ts";
 import { resourceMetadata } from "./api/resource-metadata.ts";
 import { quotasApi } from "./api/quotas.ts";
+import { searchIndexApi } from "./api/search-index.ts";
 import { securityTxt } from "./api/security-txt.ts";
 import { serversApi } from "./api/servers.ts";
 import { skillsApi } from "./api/skills.ts";
@@ -94,6 +95,7 @@ export const publisherApis = [
   lifecycleApi,
   collectionsApi,
   serversApi,
+  searchIndexApi,
 ];
 for (const api of [...publisherApis, otherMethodsOf(publisherApis)]) app.route("/api/v1", api);
 

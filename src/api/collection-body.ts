@@ -28,6 +28,7 @@ export const collectionBody = z.strictObject({
   instructions: text(maxInstructionsLength).default(""),
   visibility: z.enum(["public", "private"]).optional(),
   skills: z.union([z.literal("all"), z.array(item).max(maxPickedSkills)]),
+  tools: z.enum(["registry", "per-skill"]).default("registry"),
 });
 
 /** A private namespace has private collections only, so that is what a silent request means there. */
@@ -37,6 +38,7 @@ export function contentOf(body: z.infer<typeof collectionBody>, own: GateNamespa
     instructions: body.instructions,
     visibility: body.visibility ?? own.visibility,
     skills: body.skills === "all" ? "all" : body.skills.map((one, index) => itemOf(one, index, own)),
+    ...(body.tools === "per-skill" ? { tools: body.tools } : {}),
   };
 }
 

@@ -164,15 +164,21 @@ async function check(
 
 /** Compared with what it holds now, so that what went with a deleted skill can be put back under the same words. */
 async function isAlready(collections: Collections, row: CollectionRow, content: CollectionContent): Promise<boolean> {
-  const { namespace, name, title, instructions, visibility } = row;
+  const { namespace, name, title, instructions, visibility, tools } = row;
   const skills = row.is_all === 1 ? "all" : await collections.listItems(namespace, name);
-  const now: CollectionContent = { title, instructions, visibility, skills };
+  const now: CollectionContent = {
+    title,
+    instructions,
+    visibility,
+    skills,
+    ...(tools === "per-skill" ? { tools } : {}),
+  };
   return textOf(now) === textOf(content);
 }
 
-function textOf({ title, instructions, visibility, skills }: CollectionContent): string {
+function textOf({ title, instructions, visibility, skills, tools }: CollectionContent): string {
   const items = skills === "all" ? skills : skills.map(({ namespace, path, version }) => [namespace, path, version]);
-  return JSON.stringify([title, instructions, visibility, items]);
+  return JSON.stringify([title, instructions, visibility, items, tools ?? "registry"]);
 }
 
 /** What agents see of it through the caller's eyes. */

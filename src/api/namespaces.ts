@@ -30,6 +30,7 @@ import { millisecondsPerDay, textOf } from "./fields.ts";
 import { readJson } from "./json.ts";
 import { readPage } from "./page.ts";
 import { dryRun, isDryRun, requireKnown } from "./query.ts";
+import { moveShelf } from "./search-index.ts";
 import { formatHolders, formatTime } from "./shapes.ts";
 
 /** Namespaces, the tenants of the registry. */
@@ -106,7 +107,10 @@ namespacesApi.patch("/namespaces/:namespace", async (context) => {
   const changes = Object.entries(change).filter(([name, value]) => before[name as keyof NamespaceFields] !== value);
   if (changes.length > 0) {
     await changeNamespace(context.env.DB, actor, Object.fromEntries(changes) as Partial<NamespaceFields>);
-    if (changes.some(([field]) => field === "visibility")) await tellNamespace(context, namespace);
+    if (changes.some(([field]) => field === "visibility")) {
+      await moveShelf(context);
+      await tellNamespace(context, namespace);
+    }
   }
   return context.json(formatNamespace(await find(), true));
 });
@@ -119,6 +123,7 @@ namespacesApi.delete("/namespaces/:namespace", async (context) => {
     return context.json(await foretell(context, caller, row));
   }
   await deleteNamespace(context.env.DB, actor);
+  await moveShelf(context);
   await tellNamespace(context, namespace);
   return context.body(null, 204);
 });

@@ -91,6 +91,8 @@ export function formatCollection(row: CollectionRow, mayCurate: boolean) {
     visibility: row.visibility,
     /** Every listed skill of the namespace, instead of a list. */
     all: row.is_all === 1,
+    /** per-skill: each skill is a tool as well. */
+    tools: row.tools,
     address: `/mcp/${row.namespace}/${row.name}`,
     created_at: formatTime(row.created_at),
   };

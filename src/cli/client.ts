@@ -64,6 +64,14 @@ export class ApiClient {
     };
   }
 
+  /** One step of a rebuild; the first without a cursor. */
+  async rebuildSearchIndex(cursor: string | null): Promise<{ step: string; next_cursor: string | null }> {
+    const body = { type: "application/json", bytes: JSON.stringify({ cursor }) };
+    const response = await this.#send("POST", "/api/v1/search-index/rebuild", body);
+    if (!response.ok) throw new Error(`The rebuild was refused: ${response.status} ${await response.text()}`);
+    return (await response.json()) as { step: string; next_cursor: string | null };
+  }
+
   #send(
     method: string,
     path: string,

@@ -13,7 +13,12 @@ export interface CollectionContent {
   visibility: CollectionVisibility;
   /** In the order in which agents see them; "all": every listed skill of the collection's namespace. */
   skills: "all" | readonly CollectionItem[];
+  /** Absent: those of the registry only. */
+  tools?: "per-skill";
 }
+
+/** Which tools a collection's address lists: those of the registry, or one for each of its skills as well. */
+export type CollectionTools = "registry" | "per-skill";
 
 /** A skill of any namespace. `version` null: it follows current. */
 export interface CollectionItem {

@@ -108,13 +108,36 @@ export const maxServerUrlLength = 2_048;
 /** Names that a remark about an unknown tool offers instead. */
 export const maxNearestTools = 5;
 
+// Keeping the index: what one batch may take, so that none comes near the 30 s of a D1 statement.
+export const maxShelvedDocs = 100;
+export const maxSyncedDocs = 100;
+/** Each is read from R2 and cut into words, some milliseconds of CPU. */
+export const maxReindexedReleases = 25;
+export const maxReindexedTools = 200;
+export const maxReindexedTerms = 500;
+/** Batches that a run of the clock takes of these, of the queries of one invocation. */
+export const maxIndexBatches = 40;
+
 // Search.
+/** Code points of a query: a task in plain words, and a few lines of what is at hand. */
 export const maxQueryLength = 512;
 export const maxSearchResults = 25;
 export const defaultSearchResults = 8;
-export const maxQueryTerms = 24;
-/** Below this share of the query a card is more likely to mislead than to help. */
-export const minSearchScore = 0.25;
+/**
+ * Postings that one search reads to find documents, about 20 ms of SQLite; what a registry of 10,000 skills needs.
+ * Past it the commonest words of the query only help to order what its rarer ones found.
+ */
+export const maxPostingsRead = 20_000;
+/** Documents of which a search looks at name, rights and every word: eight times what it may show. */
+export const maxJudgedDocuments = 200;
+/** Groups that one answer of list_groups holds, and that an abstention names. */
+export const maxGroupsListed = 50;
+export const nearestGroupsShown = 3;
+/** Groups that instructions name, as far as the first `maxFirstInstructions` characters have room for them. */
+export const instructedGroups = 10;
+export const maxFirstInstructions = 512;
+/** MCP: what a completion may hold. */
+export const maxCompletions = 100;
 /** A file larger than this is not put into a tool result, where it would fill the model's context. */
 export const maxToolFileBytes = 256 * KiB;
 

@@ -20,6 +20,7 @@ import { writeInstructions } from "./instructions.ts";
 import { serveListen } from "./listen.ts";
 import { answerPlain, findPlain } from "./plain.ts";
 import { buildServer } from "./server.ts";
+import type { Greeting } from "./server.ts";
 import {
   clientOf,
   endSession,
@@ -30,6 +31,7 @@ import {
   sessionNotFound,
 } from "./sessions.ts";
 import type { Handshake } from "./sessions.ts";
+import { hasSkillTools } from "./skill-tools.ts";
 import { serveStream } from "./stream.ts";
 import { chargeMessage } from "./toll.ts";
 import type { Visit } from "./visit.ts";
@@ -98,7 +100,9 @@ async function dispatch(request: Request, anyVisit: Visit, message: unknown): Pr
     throw problem("too_large", `An array may hold at most ${maxBatchRequests} requests; send them one by one`);
   }
   const outcome = classify(request, message);
-  const visit = { ...anyVisit, isModern: outcome.kind !== "legacy", isBatched: Array.isArray(message) };
+  const isModern = outcome.kind !== "legacy";
+  const knowsLinks = isModern || (request.headers.get("mcp-protocol-version") ?? "") >= "2025-06-18";
+  const visit = { ...anyVisit, isModern, knowsLinks, isBatched: Array.isArray(message) };
   visit.tally.introduce(visit.isModern, clientInfoIn(message));
   if (outcome.kind !== "legacy") return answerMessage(request, visit, message, outcome);
   if (outcome.reason === "initialize") return serveInitialize(request, visit, message as InitializeRequest);
@@ -123,8 +127,8 @@ async function answerMessage(
 ): Promise<Response> {
   const plain = findPlain(request, outcome, message);
   if (plain !== undefined) return answerPlain(visit, plain);
-  const instructions = isDiscover(message) ? await writeInstructions(visit) : undefined;
-  const response = await (visit.isModern ? serveModern : serveLegacy)(request, visit, message, instructions);
+  const greeting = isDiscover(message) ? await greet(visit) : { hasSkillTools: false };
+  const response = await (visit.isModern ? serveModern : serveLegacy)(request, visit, message, greeting);
   if (visit.inserts.isEmpty) return response;
   return new Response(visit.inserts.fill(await response.text()), response);
 }
@@ -140,31 +144,21 @@ function classify({ method, headers }: Request, body: unknown): InboundClassific
   });
 }
 
-async function serveModern(
-  request: Request,
-  visit: Visit,
-  parsedBody: unknown,
-  instructions: string | undefined,
-): Promise<Response> {
+async function serveModern(request: Request, visit: Visit, parsedBody: unknown, greeting: Greeting): Promise<Response> {
   if (isListen(parsedBody)) {
     return visit.live === undefined ? refuseListen(parsedBody) : serveListen(request, visit, visit.live, parsedBody);
   }
-  const handler = createMcpHandler(() => buildServer(visit, instructions), { legacy: "reject" });
+  const handler = createMcpHandler(() => buildServer(visit, greeting), { legacy: "reject" });
   return withoutNullId(await handler.fetch(request, { parsedBody }));
 }
 
 /** 2025-era requests without a session: each POST stands alone and is answered as plain JSON. */
-async function serveLegacy(
-  request: Request,
-  visit: Visit,
-  parsedBody: unknown,
-  instructions: string | undefined,
-): Promise<Response> {
+async function serveLegacy(request: Request, visit: Visit, parsedBody: unknown, greeting: Greeting): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: undefined,
     enableJsonResponse: true,
   });
-  const server = buildServer(visit, instructions);
+  const server = buildServer(visit, greeting);
   await server.connect(transport);
   try {
     return await transport.handleRequest(request, { parsedBody });
@@ -182,11 +176,8 @@ async function serveInitialize(request: Request, visit: Visit, message: Initiali
   const { live } = visit;
   const canOpen = live?.sessions !== undefined;
   // A look of its own, so that both are asked at once. What changes from here on, the client is told or lists itself.
-  const [instructions, progress] = await Promise.all([
-    writeInstructions(visit),
-    canOpen ? live.reopen().findProgress() : undefined,
-  ]);
-  const answer = (session: Visit["session"]) => serveLegacy(request, { ...visit, session }, message, instructions);
+  const [greeting, progress] = await Promise.all([greet(visit), canOpen ? live.reopen().findProgress() : undefined]);
+  const answer = (session: Visit["session"]) => serveLegacy(request, { ...visit, session }, message, greeting);
   if (progress === undefined) return answer(undefined);
   const hopeful = await answer("opening");
   const text = await hopeful.text();
@@ -212,6 +203,11 @@ function clientInfoIn(message: unknown): unknown {
 /** The negotiated version, when the answer is an InitializeResult. */
 function versionIn(answer: string): string | undefined {
   return (JSON.parse(answer) as { result?: { protocolVersion: string } }).result?.protocolVersion;
+}
+
+async function greet(visit: Visit): Promise<Greeting> {
+  const instructions = await writeInstructions(visit);
+  return { instructions, hasSkillTools: await hasSkillTools(visit) };
 }
 
 /** Besides `initialize` only this handshake carries instructions, so only they pay for the question behind them. */

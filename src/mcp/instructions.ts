@@ -1,28 +1,64 @@
-import { maxMcpPages, maxPageEntries } from "../domain/limits.ts";
+import { instructedGroups, maxFirstInstructions, maxMcpPages, maxPageEntries } from "../domain/limits.ts";
+import { listGroups } from "../storage/finding.ts";
+import { groupKind } from "./groups.ts";
+import type { Group } from "./groups.ts";
 import { listListed } from "./lists.ts";
+import type { ListedSkill } from "./lists.ts";
+import { hasSkillTools } from "./skill-tools.ts";
 import { uriOf } from "./visit.ts";
 import type { Visit } from "./visit.ts";
 
 /**
  * What a model is told about this address. Some hosts read only the first 512 characters, so those say what this is,
- * how to search, how to load, and name one skill that `skills/get` confirms. What a collection's maker says to agents
- * comes after.
+ * how to search and load, with an address that `skills/get` confirms, and the largest groups. What a collection's maker says to agents comes after.
  */
 export async function writeInstructions(visit: Visit): Promise<string> {
+  const groups = await listGroups(visit.catalog, instructedGroups);
   const { items } = await listListed(visit, "instructions", undefined, 1);
-  const first = items[0];
   const { collection } = await visit.catalog.gate();
-  const example = first === undefined ? "" : ` One to begin with: ${uriOf(first)}`;
-  return [
+  const beginning = [
     `${whatIsHere(visit, collection?.title)}: instructions to load when a task needs them.`,
-    'Search: search_skills {"query": "the task in plain words"} returns cards; no cards means nothing fits, so go on without.',
-    `Load: load_skill {"uri": "<uri of the best card>"}, then read_skill_file for the files it mentions.${example}`,
+    'Search: search_skills {"query":"fill in a PDF form"}. No cards: nothing fits; ask the user.',
+    `Load: load_skill {"uri":"<uri of a card>"}, then read_skill_file, describe_tool.${example(items[0])}`,
+  ].join("\n");
+  return [
+    beginning + groupsLine(visit, groups, maxFirstInstructions - beginning.length),
     ...(collection === undefined || collection.instructions === "" ? [] : ["", collection.instructions]),
     "",
+    ...(await whatElse(visit)),
+  ].join("\n");
+}
+
+/** One that is here, for hosts and people who want to see one; none that would take all the room. */
+function example(first: ListedSkill | undefined): string {
+  const uri = first === undefined ? "" : uriOf(first);
+  return uri === "" || uri.length > maxExampleLength ? "" : ` For example ${uri}`;
+}
+
+const maxExampleLength = 200;
+
+async function whatElse(visit: Visit): Promise<string[]> {
+  return [
     "Hosts with the Skills extension: skills/list, skills/get, then resources/read; check size and sha256 of every file.",
     "A uri with @{version} before the skill's name is pinned: its bytes never change.",
+    "tools/list and skills/list take a query: plain words; what matches is listed, best first.",
+    ...((await hasSkillTools(visit)) ? ["Each skill here is also a tool without arguments, which loads it."] : []),
     `Lists end after ${maxMcpPages * maxPageEntries} skills; search_skills and skills/get reach all of them.`,
-  ].join("\n");
+  ];
+}
+
+/** As many of the largest groups as have room, each with its number of skills. */
+function groupsLine(visit: Visit, groups: readonly Group[], room: number): string {
+  const label = `\n${groupKind(visit) === "namespace" ? "Namespaces" : "Collections"}: `;
+  const ending = "; list_groups has more";
+  let line = "";
+  for (const [index, { name, skills }] of groups.entries()) {
+    const next = `${line}${line === "" ? label : ", "}${name} (${skills})`;
+    const isLast = index === groups.length - 1 && groups.length < instructedGroups;
+    if (next.length + (isLast ? 1 : ending.length + 1) > room) return line === "" ? "" : `${line}${ending}.`;
+    line = next;
+  }
+  return line === "" ? "" : `${line}${groups.length < instructedGroups ? "" : ending}.`;
 }
 
 function whatIsHere({ address }: Visit, title: string | undefined): string {

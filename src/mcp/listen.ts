@@ -10,6 +10,7 @@ import { errorResponse, withoutNullId } from "./errors.ts";
 import { openLine } from "./live.ts";
 import type { Live } from "./live.ts";
 import { buildServer } from "./server.ts";
+import { hasSkillTools } from "./skill-tools.ts";
 import type { Visit } from "./visit.ts";
 
 /**
@@ -33,8 +34,9 @@ export async function serveListen(
   const watched = await findServed(visit, wanted ?? new Set());
   const parsedBody = wanted === undefined ? message : withHonoured(message, [...watched.keys()]);
   const { line } = await openLine(visit, live);
-  const bus = busOf(line, watched, () => void handler.close());
-  const handler = createMcpHandler(() => buildServer(visit, undefined), {
+  const tellsTools = await hasSkillTools(visit);
+  const bus = busOf(line, { watched, tellsTools }, () => void handler.close());
+  const handler = createMcpHandler(() => buildServer(visit, { hasSkillTools: tellsTools }), {
     legacy: "reject",
     bus,
     keepAliveMs: live.clocks.keepAliveMs,
@@ -51,11 +53,7 @@ export async function serveListen(
 }
 
 /** A line as the SDK's bus. The SDK lets go of it when the client leaves, and the line with it. */
-function busOf(
-  line: Line,
-  watched: ReadonlyMap<string, SkillUri>,
-  end: () => void,
-): ServerEventBus & { isHeard(): boolean } {
+function busOf(line: Line, heard: Heard, end: () => void): ServerEventBus & { isHeard(): boolean } {
   let isHeard = false;
   return {
     isHeard: () => isHeard,
@@ -66,22 +64,30 @@ function busOf(
       isHeard = true;
       line.listen((event) => {
         if (event.kind === "ended") end();
-        else if (event.kind !== "watch") for (const one of eventsOf(event, watched)) listener(one);
+        else if (event.kind !== "watch") for (const one of eventsOf(event, heard)) listener(one);
       });
       return () => line.close();
     },
   };
 }
 
+/** What a listener is told of. */
+export interface Heard {
+  watched: ReadonlyMap<string, SkillUri>;
+  /** Where each skill is a tool, the list of tools changes with that of skills. */
+  tellsTools: boolean;
+}
+
 /** After something may have been missed, whatever a client watches may have changed. */
 export function eventsOf(
   event: Extract<Event, { kind: "told" | "missed" }>,
-  watched: ReadonlyMap<string, SkillUri>,
+  { watched, tellsTools }: Heard,
 ): ServerEvent[] {
   const isListed = event.kind === "missed" || event.told.isListed;
   const updated = [...watched].filter(([, uri]) => event.kind === "missed" || concerns(event.told, uri));
   return [
     ...(isListed ? [{ kind: "resources_list_changed" as const }] : []),
+    ...(isListed && tellsTools ? [{ kind: "tools_list_changed" as const }] : []),
     ...updated.map(([uri]) => ({ kind: "resource_updated" as const, uri })),
   ];
 }

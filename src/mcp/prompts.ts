@@ -1,11 +1,13 @@
 import { decodeLossless } from "../domain/media-type.ts";
-import { maxPrompts } from "../domain/limits.ts";
+import { maxPrompts, maxQueryLength } from "../domain/limits.ts";
 import { isSkillPath } from "../domain/names.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
 import { skillMd } from "../domain/uri.ts";
 import type { Version } from "../domain/version.ts";
 import { listListed } from "./lists.ts";
+import { searchSkillsHere } from "./search.ts";
+import { parseSkillKey } from "./tools/skill-key.ts";
 import { freshness, uriOf } from "./visit.ts";
 import type { Visit } from "./visit.ts";
 
@@ -15,21 +17,39 @@ import type { Visit } from "./visit.ts";
  */
 const task = { name: "task", description: "What to do with the skill, in plain words", required: false };
 
+/** One prompt for all of them, for hosts that know only prompts: it finds the skill by its name or by the task. */
+export const useSkill = {
+  name: "use-skill",
+  title: "Use a skill",
+  description: "Finds the skill that fits a task and loads it; says so when none fits",
+  arguments: [
+    {
+      name: "skill",
+      description: "Its name or skill:// address; without it the task is searched for",
+      required: false,
+    },
+    { name: "task", description: "The task in plain words", required: false },
+  ],
+};
+
 /** `prompts/list`: one page. */
 export async function listPrompts(visit: Visit) {
   const { items } = await listListed(visit, "prompts", undefined);
-  const prompts = items.slice(0, maxPrompts).map((row) => ({
-    name: isByPath(visit) ? row.path : row.name,
-    title: row.name,
-    description: row.description,
-    arguments: [task],
-  }));
-  return { prompts, ...freshness(visit) };
+  const prompts = items
+    .map((row) => ({
+      name: isByPath(visit) ? row.path : row.name,
+      title: row.name,
+      description: row.description,
+      arguments: [task],
+    }))
+    .filter(({ name }) => name !== useSkill.name);
+  return { prompts: [useSkill, ...prompts].slice(0, maxPrompts), ...freshness(visit) };
 }
 
 /** `prompts/get`: the SKILL.md as the user's message, with the task behind it when one was given. */
 export async function getPrompt(visit: Visit, name: string, given: Record<string, string>) {
-  const key = await findPrompt(visit, name);
+  const key = name === useSkill.name ? await findWanted(visit, given) : await findPrompt(visit, name);
+  if (key === "nothing fits") return nothingFits(given["task"]!);
   const found =
     key === undefined ? undefined : await visit.catalog.findRelease(key.namespace, key.path, key.pinned ?? undefined);
   if (key === undefined || found === undefined) throw problem("not_found", `There is no prompt "${name}" here`);
@@ -37,14 +57,33 @@ export async function getPrompt(visit: Visit, name: string, given: Record<string
   const text = decodeLossless(await visit.blobs.read(file.digest, key.namespace)) ?? "";
   const { version, is_current } = found.release;
   visit.tally.read({ namespace: key.namespace, path: key.path, version, isCurrent: is_current === 1 });
-  const heading = `Use the skill ${uriOf(key)} (version ${found.release.version}):`;
+  const heading = `Use the skill ${uriOf(key)} (version ${version}):`;
   const closing = given["task"] === undefined ? [] : [`The task: ${given["task"]}`];
-  return {
-    description: found.release.description,
-    messages: [
-      { role: "user" as const, content: { type: "text" as const, text: [heading, text, ...closing].join("\n\n") } },
-    ],
-  };
+  return answer(found.release.description, [heading, text, ...closing].join("\n\n"));
+}
+
+/** @throws Problem `invalid_request` when neither says which, `not_found` when there is no such skill */
+async function findWanted(visit: Visit, { skill = "", task: sentence = "" }: Record<string, string>) {
+  if (skill !== "") {
+    const key = parseSkillKey(skill);
+    const found = key === undefined ? await findPrompt(visit, skill) : { ...key, pinned: key.version ?? null };
+    if (found === undefined) throw problem("not_found", `There is no skill "${skill}" here`);
+    return found;
+  }
+  const query = [...sentence.trim()].slice(0, maxQueryLength).join("");
+  if (query === "") throw problem("invalid_request", 'use-skill needs "skill" or "task"');
+  const { isAnswer, rows } = await searchSkillsHere(visit, query, { limit: 1 });
+  return isAnswer ? rows[0] : ("nothing fits" as const);
+}
+
+/** No skill, not even the nearest; the model should not make one up either. */
+function nothingFits(sentence: string) {
+  const text = `No skill here fits this task. Ask the user how to go on, or go on without a skill.\n\nThe task: ${sentence}`;
+  return answer("No skill here fits this task", text);
+}
+
+function answer(description: string, text: string) {
+  return { description, messages: [{ role: "user" as const, content: { type: "text" as const, text } }] };
 }
 
 interface PromptKey {

@@ -1,8 +1,14 @@
-import { parseCursor } from "../domain/cursor.ts";
+import { formatCursor, parseCursor } from "../domain/cursor.ts";
+import { maxSearchResults } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
+import { parseQuery } from "../domain/search/query.ts";
 import { encodeSegment, parseSkillUri } from "../domain/uri.ts";
+import { findEntries } from "../storage/finding.ts";
+import type { SearchRow } from "../storage/finding.ts";
 import { listEntries } from "./lists.ts";
-import { freshness, listName } from "./visit.ts";
+import { rankingVersion, searchSkillsHere } from "./search.ts";
+import { metaPrefix } from "./tools/tool.ts";
+import { freshness, listName, uriOf } from "./visit.ts";
 import type { Visit } from "./visit.ts";
 
 /**
@@ -11,10 +17,43 @@ import type { Visit } from "./visit.ts";
  */
 
 /** `skills/list`: pages of entries; a pinned skill of a collection under its pinned address. */
-export async function listSkills(visit: Visit, cursor: string | undefined) {
+export async function listSkills(visit: Visit, cursor: string | undefined, query?: string) {
+  const wanted = query === undefined ? undefined : parseQuery(query);
+  if (wanted !== undefined) return searchEntries(visit, wanted, cursor);
   const { items, nextCursor } = await listEntries(visit, cursor);
   const skills = visit.inserts.add(`[${items.map((row) => row.entry).join()}]`);
   return { skills, ...nextCursor, ...freshness(visit) };
+}
+
+/**
+ * The same with a query, which is ours: only what fits it, best first, and nothing where nothing does. A cursor holds
+ * the score and the address behind which to go on, so a publish in between does not end it.
+ */
+async function searchEntries(visit: Visit, query: string, cursor: string | undefined) {
+  const list = listName(visit.address, `skills ${query}`);
+  const position = cursor === undefined ? undefined : parseCursor(list, cursor);
+  const after = position === undefined ? undefined : placeIn(position.key);
+  const found = await searchSkillsHere(visit, query, { limit: maxSearchResults + 1, after });
+  const rows = found.isAnswer || after !== undefined ? found.rows.slice(0, maxSearchResults) : [];
+  const entries = rows.length === 0 ? [] : await findEntries(visit.catalog, rows);
+  const last = rows.at(-1);
+  const next =
+    last === undefined || found.rows.length <= rows.length
+      ? {}
+      : { nextCursor: formatCursor(list, { page: (position?.page ?? 0) + 1, key: placeOf(last) }) };
+  const scores = Object.fromEntries(rows.map((row) => [uriOf(row), row.score]));
+  const meta = { [`${metaPrefix}/ranking`]: rankingVersion, [`${metaPrefix}/scores`]: scores };
+  const skills = visit.inserts.add(`[${entries.join()}]`);
+  return { skills, ...next, ...freshness(visit, 0), _meta: meta };
+}
+
+function placeOf({ score, namespace, path }: SearchRow): string {
+  return JSON.stringify([score, namespace, path]);
+}
+
+function placeIn(key: string) {
+  const [score, namespace, path] = JSON.parse(key) as [number, string, string];
+  return { score, namespace, path };
 }
 
 /** `skills/get`: the entry under exactly the address that was asked for, listed or not. */

@@ -1,3 +1,5 @@
+import type { ServerEvent } from "@modelcontextprotocol/server";
+
 import { maxWaitingFrames, streamRetryMs } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
 import { parseSkillUri } from "../domain/uri.ts";
@@ -6,6 +8,7 @@ import type { Event, Line } from "../live/line.ts";
 import type { SessionRow } from "../live/sessions.ts";
 import { logFailure } from "../log.ts";
 import { eventsOf } from "./listen.ts";
+import { hasSkillTools } from "./skill-tools.ts";
 import { openLine } from "./live.ts";
 import { refusalOf, requireSession, sessionNotFound } from "./sessions.ts";
 import type { Live, LiveSession } from "./live.ts";
@@ -55,6 +58,7 @@ function acceptsStream({ headers }: Request): boolean {
 }
 
 async function openStream(request: Request, visit: Visit, live: Live, session: StreamSession): Promise<Response> {
+  const tellsTools = await hasSkillTools(visit);
   const { line, sight } = await openLine(visit, live, session);
   const row = await readBeside(line, session);
   if (row === undefined) return sessionNotFound();
@@ -64,7 +68,7 @@ async function openStream(request: Request, visit: Visit, live: Live, session: S
   const isBehind = line.progress !== known || sight.below !== "";
   // Whoever loses the stream before they are told comes back as far behind.
   const goOnAt = known < line.progress ? known : 0;
-  const writer = new SseWriter(line, session, row);
+  const writer = new SseWriter(line, session, { row, tellsTools });
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => writer.start(controller, { isBehind, goOnAt, keepAliveMs: live.clocks.keepAliveMs }),
     cancel: () => writer.close(),
@@ -99,10 +103,16 @@ function lastEventIdOf(request: Request): number | undefined {
   return id !== null && /^\d{1,15}$/.test(id) ? Number(id) : undefined;
 }
 
+const methodOf: Partial<Record<ServerEvent["kind"], string>> = {
+  resources_list_changed: "notifications/resources/list_changed",
+  tools_list_changed: "notifications/tools/list_changed",
+};
+
 class SseWriter {
   readonly #line: Line;
   readonly #session: StreamSession;
   readonly #row: SessionRow;
+  readonly #tellsTools: boolean;
   readonly #encoder = new TextEncoder();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -112,10 +122,11 @@ class SseWriter {
   #atLastTick: number;
   #noted: number;
 
-  constructor(line: Line, session: StreamSession, row: SessionRow) {
+  constructor(line: Line, session: StreamSession, { row, tellsTools }: { row: SessionRow; tellsTools: boolean }) {
     this.#line = line;
     this.#session = session;
     this.#row = row;
+    this.#tellsTools = tellsTools;
     this.#watched = watchedOf(row.subscriptions);
     [this.#sent, this.#atLastTick, this.#noted] = [row.sent, row.sent, row.sent];
   }
@@ -157,12 +168,12 @@ class SseWriter {
       this.#watched = watchedOf(event.uris);
       return;
     }
-    const events = eventsOf(event, this.#watched);
+    const events = eventsOf(event, { watched: this.#watched, tellsTools: this.#tellsTools });
     for (const [index, one] of events.entries()) {
       const message =
         one.kind === "resource_updated"
           ? { jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: one.uri } }
-          : { jsonrpc: "2.0", method: "notifications/resources/list_changed" };
+          : { jsonrpc: "2.0", method: methodOf[one.kind] };
       // Only the last of several says how far the client came, so that losing the rest is noticed.
       const id = index === events.length - 1 ? `id: ${event.progress}\n` : "";
       this.#write(`event: message\n${id}data: ${JSON.stringify(message)}\n\n`);

@@ -3,8 +3,12 @@ import { concurrentBlobPuts, maxVersionRetries } from "../domain/limits.ts";
 import type { SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/policy.ts";
 import { Problem, problem } from "../domain/problem.ts";
+import { skillMd } from "../domain/uri.ts";
 import { isPrerelease } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
+import { documentOf } from "../domain/search/document.ts";
+import { termsToIndex } from "../domain/search/terms.ts";
+import { toolsNamedIn } from "../domain/tool-name.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import type { Change, Ledger, NewRelease } from "../storage/ledger.ts";
 import { refuseOverQuota } from "../storage/quotas.ts";
@@ -13,7 +17,7 @@ import type { Receipt } from "../storage/receipts.ts";
 import type { Actor } from "../storage/rights.ts";
 import { decide, requestedVersion } from "./decide.ts";
 import type { Decision } from "./decide.ts";
-import { entryTexts, pack, searchTextOf } from "./release.ts";
+import { entryTexts, pack } from "./release.ts";
 import type { Draft, Packed } from "./release.ts";
 
 /**
@@ -81,6 +85,11 @@ export async function publish(drafts: readonly Draft[], options: PublishOptions,
   });
 }
 
+/** Every draft has one: without it there is no entry. */
+function skillMdIn({ files }: Draft): Uint8Array {
+  return files.find((file) => file.path === skillMd)!.bytes;
+}
+
 async function decideAll(drafts: readonly Draft[], options: PublishOptions, ledger: Ledger): Promise<Decision[]> {
   const wanted = drafts.map((draft) => ({ path: draft.path, version: requestedVersion(draft, options.version) }));
   const { skills, quotas } = await ledger.findStates(wanted, options.actor.now);
@@ -112,7 +121,8 @@ function skillOf(
     tree: draft.tree,
     ...packed,
     ...texts,
-    searchText: searchTextOf(draft),
+    terms: termsToIndex(documentOf(draft.path, draft.entry.frontmatter, skillMdIn(draft))),
+    tools: toolsNamedIn(draft.entry.frontmatter),
     visibility: options.visibility,
     becomesCurrent: options.mayBecomeCurrent && !isPrerelease(decision.version),
   };

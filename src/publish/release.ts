@@ -7,7 +7,6 @@ import { maxEntryBytes } from "../domain/limits.ts";
 import { isText, mediaTypeOf } from "../domain/media-type.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
-import { searchableText } from "../domain/query.ts";
 import { movingUri } from "../domain/uri.ts";
 import type { Version } from "../domain/version.ts";
 import type { Blob, NewFile } from "../storage/ledger.ts";
@@ -102,9 +101,4 @@ export function entryTexts(draft: Draft, version: Version) {
     throw problem("invalid_release", finding.message, { findings: [finding] });
   }
   return { entry, pinnedEntry, entryBytes };
-}
-
-export function searchTextOf(draft: Draft): string {
-  const { name, description } = draft.entry.frontmatter;
-  return searchableText(`${name} ${description}`);
 }

@@ -1,6 +1,6 @@
 import type { Progress } from "../domain/announcement.ts";
 import type { Digest } from "../domain/digest.ts";
-import { maxPageBytes, maxPickedSkills, minSearchScore, rememberedPagesBytes } from "../domain/limits.ts";
+import { maxPageBytes, maxPickedSkills, rememberedPagesBytes } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
 import { candidates, skillMd } from "../domain/uri.ts";
@@ -12,8 +12,6 @@ import { listPickedEntries, listPickedSkills } from "./picks-sql.ts";
 import type { PickedRow } from "./picks-sql.ts";
 import { findProgress } from "./progress-sql.ts";
 import type { ProgressRow } from "./progress-sql.ts";
-import { search } from "./search-sql.ts";
-import type { SearchRow } from "./search-sql.ts";
 import { gateStatement, readGate, viewerParameters } from "./viewer.ts";
 import type { Gate, Reach, Viewer } from "./viewer.ts";
 
@@ -151,9 +149,14 @@ export class Catalog {
     return { items: rows.slice(0, limit), hasMore: rows.length > limit };
   }
 
-  /** Skills that hold any of the terms, best first. The simple ranking: see search-sql.ts. */
-  async search(terms: readonly string[], limit: number): Promise<SearchRow[]> {
-    return this.#ask<SearchRow>(search, this.#within(), JSON.stringify(terms), limit, minSearchScore);
+  /** What the address reaches: the questions of finding (finding.ts) are asked of the same tables in other ways. */
+  get reach(): Reach {
+    return this.#reach;
+  }
+
+  /** A question of finding.ts, in the same round trip as the gate: its statement begins with the viewer's parameters. */
+  ask<Row>(statement: string, ...parameters: sql.Parameter[]): Promise<Row[]> {
+    return this.#ask<Row>(statement, ...parameters);
   }
 
   async #askPicked<Row>(statement: string, picks: Picks, after: string | undefined, limit: number): Promise<Row[]> {
@@ -237,7 +240,6 @@ export type {
   SkillStateRow,
 } from "./catalog-sql.ts";
 export type { PickedRow } from "./picks-sql.ts";
-export type { SearchRow } from "./search-sql.ts";
 
 /** What a page takes in memory, at two bytes a character. */
 function sizeOf(rows: readonly sql.EntryRow[]): number {

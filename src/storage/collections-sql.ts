@@ -5,14 +5,14 @@ import { listedAnywhereSql, openedAnywhereSql, openedSql, sightSql, viewerSql } 
 /** ?5 the namespace, ?6 after, ?7 rows. A private collection is shown to those who have rights in all of its namespace. */
 export const listCollections = `
 WITH ${sightSql}
-SELECT namespace, name, title, instructions, visibility, is_all, edition, created_at, updated_at FROM collections
+SELECT namespace, name, title, instructions, visibility, is_all, tools, edition, created_at, updated_at FROM collections
 WHERE namespace = ?5 AND name > ?6 AND ${openedSql}
 ORDER BY name LIMIT ?7`;
 
 /** ?5 the namespace, ?6 its name */
 export const findCollection = `
 WITH ${sightSql}
-SELECT namespace, name, title, instructions, visibility, is_all, edition, created_at, updated_at FROM collections
+SELECT namespace, name, title, instructions, visibility, is_all, tools, edition, created_at, updated_at FROM collections
 WHERE namespace = ?5 AND name = ?6 AND ${openedSql}`;
 
 /** ?5 JSON array of {namespace, path, version}: what the viewer may read of each, by its place in the array. */
@@ -76,12 +76,13 @@ INSERT INTO guards (edition_moved) SELECT 1 WHERE ?3 IS NOT NULL
  * The counts of a new one begin with the time, which is above those of a deleted one of its name.
  */
 export const putCollection = `
-INSERT INTO collections (namespace, name, title, instructions, visibility, is_all, edition, revision, public_revision,
-  stamp, created_at, updated_at)
-SELECT ?1, ?2, ?3 ->> 'title', ?3 ->> 'instructions', ?3 ->> 'visibility', ?3 ->> 'skills' = 'all', 1, ?4, ?4,
+INSERT INTO collections (namespace, name, title, instructions, visibility, is_all, tools, edition, revision,
+  public_revision, stamp, created_at, updated_at)
+SELECT ?1, ?2, ?3 ->> 'title', ?3 ->> 'instructions', ?3 ->> 'visibility', ?3 ->> 'skills' = 'all',
+  coalesce(?3 ->> 'tools', 'registry'), 1, ?4, ?4,
   lower(hex(randomblob(8))), ?4, ?4 WHERE true
 ON CONFLICT (namespace, name) DO UPDATE SET title = excluded.title, instructions = excluded.instructions,
-  visibility = excluded.visibility, is_all = excluded.is_all, edition = edition + 1, revision = revision + 1,
+  visibility = excluded.visibility, is_all = excluded.is_all, tools = excluded.tools, edition = edition + 1, revision = revision + 1,
   stamp = excluded.stamp, updated_at = excluded.updated_at`;
 
 export const dropItems = `DELETE FROM collection_items WHERE namespace = ?1 AND collection = ?2`;

@@ -1,4 +1,4 @@
-import type { CollectionContent, CollectionItem, KnownSkill } from "../domain/collection.ts";
+import type { CollectionContent, CollectionItem, CollectionTools, KnownSkill } from "../domain/collection.ts";
 import { digestOfText } from "../domain/digest.ts";
 import { maxCollectionEditions } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
@@ -24,6 +24,7 @@ export interface CollectionRow {
   instructions: string;
   visibility: CollectionVisibility;
   is_all: number;
+  tools: CollectionTools;
   edition: number;
   created_at: number;
   updated_at: number;

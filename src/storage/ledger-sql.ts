@@ -47,14 +47,14 @@ ON CONFLICT (namespace, path) DO UPDATE SET
   visibility = CASE WHEN deleted_at IS NULL THEN visibility ELSE excluded.visibility END,
   deleted_at = NULL`;
 
-/** ?3 version, ?4 JSON of the scalar columns, ?5 and ?6 the entries */
+/** ?3 version, ?4 JSON of the scalar columns, ?5 and ?6 the entries, ?7 the terms */
 export const insertRelease = `
 INSERT INTO releases (namespace, path, version, major, minor, patch, pre, name, description, tree, executables,
   file_count, total_bytes, skill_md_bytes, zip_digest, tar_digest, search_text, published_at, published_by, entry_bytes,
-  entry, pinned_entry)
+  entry, pinned_entry, terms, indexed)
 SELECT ?1, ?2, ?3, c ->> 'major', c ->> 'minor', c ->> 'patch', c ->> 'pre', c ->> 'name', c ->> 'description',
   c ->> 'tree', c ->> 'executables', c ->> 'file_count', c ->> 'total_bytes', c ->> 'skill_md_bytes', c ->> 'zip',
-  c ->> 'tar', c ->> 'search_text', c ->> 'now', c ->> 'by', c ->> 'entry_bytes', ?5, ?6
+  c ->> 'tar', '', c ->> 'now', c ->> 'by', c ->> 'entry_bytes', ?5, ?6, ?7, c ->> 'indexed'
 FROM (SELECT ?4 AS c)`;
 
 export const insertFiles = `
@@ -63,13 +63,16 @@ SELECT ?1, ?2, ?3, value ->> 'file', value ->> 'digest', value ->> 'size', value
   value ->> 'executable', value ->> 'isText'
 FROM json_each(?4)`;
 
+/** ?4 JSON array of {server, tool} */
+export const insertTools = `
+INSERT INTO release_tools (namespace, path, version, server, tool, position)
+SELECT ?1, ?2, ?3, value ->> 'server', value ->> 'tool', key FROM json_each(?4) WHERE true ON CONFLICT DO NOTHING`;
+
 export const setVisibility = `UPDATE skills SET visibility = ?3, updated_at = ?4 WHERE namespace = ?1 AND path = ?2`;
 
 /** ?3 version */
 export const setCurrent = `
-UPDATE skills SET current = ?3, updated_at = ?4, search_text = (
-  SELECT search_text FROM releases r WHERE r.namespace = ?1 AND r.path = ?2 AND r.version = ?3
-) WHERE namespace = ?1 AND path = ?2`;
+UPDATE skills SET current = ?3, updated_at = ?4 WHERE namespace = ?1 AND path = ?2`;
 
 /** What a skill was before a change, for the audit log; ?9 path. */
 export const stateOfSkill = `
@@ -92,6 +95,6 @@ ORDER BY path`;
 export const withdraw = [
   `UPDATE releases SET yanked_at = ?3
    WHERE namespace = ?1 AND path IN (SELECT value FROM json_each(?2)) AND yanked_at IS NULL`,
-  `UPDATE skills SET current = NULL, search_text = '', updated_at = ?3
+  `UPDATE skills SET current = NULL, updated_at = ?3
    WHERE namespace = ?1 AND path IN (SELECT value FROM json_each(?2))`,
 ];

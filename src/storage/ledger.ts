@@ -3,6 +3,9 @@ import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { SkillVisibility } from "../domain/policy.ts";
 import { formatPrincipal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
+import type { Impacts } from "../domain/search/impacts.ts";
+import { indexVersion } from "../domain/search/terms.ts";
+import type { ToolName } from "../domain/tool-name.ts";
 import { splitVersion } from "../domain/version.ts";
 import type { Version } from "../domain/version.ts";
 import * as sql from "./ledger-sql.ts";
@@ -47,7 +50,10 @@ export interface NewRelease {
   entry: string;
   pinnedEntry: string;
   entryBytes: number;
-  searchText: string;
+  /** What it weighs in a search, by term (domain/search). */
+  terms: Impacts;
+  /** Companion tools that it names. */
+  tools: readonly ToolName[];
   /** For a skill that is new, or was deleted. Undefined: what the namespace says when it is committed. */
   visibility: SkillVisibility | undefined;
   becomesCurrent: boolean;
@@ -192,13 +198,15 @@ export class Ledger {
     const bind = (statement: string, ...parameters: (string | number | null)[]) =>
       this.#db.prepare(statement).bind(this.#namespace, ...parameters);
     const wanted = JSON.stringify([{ path, version, above: ancestorsOf(path) }]);
+    const terms = JSON.stringify(release.terms);
     const columns = JSON.stringify({ ...columnsOf(release), now, by: formatPrincipal(actor.principal) });
     return [
       bind(sql.refusePathConflict, wanted),
       bind(sql.refuseSpentVersion, path, version),
       bind(sql.insertSkill, path, release.visibility ?? null, now),
-      bind(sql.insertRelease, path, version, columns, release.entry, release.pinnedEntry),
+      bind(sql.insertRelease, path, version, columns, release.entry, release.pinnedEntry, terms),
       bind(sql.insertFiles, path, version, JSON.stringify(release.files)),
+      ...(release.tools.length === 0 ? [] : [bind(sql.insertTools, path, version, JSON.stringify(release.tools))]),
       ...(release.becomesCurrent ? [bind(sql.setCurrent, path, version, now)] : []),
     ];
   }
@@ -221,7 +229,7 @@ function columnsOf(release: NewRelease): Record<string, string | number> {
     skill_md_bytes: release.files.find((file) => file.file === "SKILL.md")!.size,
     zip: release.zip.digest,
     tar: release.tar.digest,
-    search_text: release.searchText,
+    indexed: indexVersion,
     entry_bytes: release.entryBytes,
   };
 }

@@ -123,23 +123,21 @@ UPDATE releases SET yanked_at = coalesce(yanked_at, ?4) WHERE namespace = ?1 AND
 
 const unyank = `UPDATE releases SET yanked_at = NULL WHERE namespace = ?1 AND path = ?2 AND version = ?3`;
 
-const highestLiving = (column: string) => `
-(SELECT ${column} FROM releases r
+const highestLiving = `
+(SELECT version FROM releases r
  WHERE r.namespace = ?1 AND r.path = ?2 AND r.yanked_at IS NULL AND r.pre = ''
  ORDER BY r.major DESC, r.minor DESC, r.patch DESC LIMIT 1)`;
 
 const replaceCurrent = `
-UPDATE skills SET current = ${highestLiving("version")}, search_text = coalesce(${highestLiving("search_text")}, ''),
-  updated_at = ?4
+UPDATE skills SET current = ${highestLiving}, updated_at = ?4
 WHERE namespace = ?1 AND path = ?2 AND current = ?3`;
 
 const findCurrent = `
-UPDATE skills SET current = ${highestLiving("version")}, search_text = coalesce(${highestLiving("search_text")}, ''),
-  updated_at = ?3
+UPDATE skills SET current = ${highestLiving}, updated_at = ?3
 WHERE namespace = ?1 AND path = ?2 AND current IS NULL`;
 
 const bury = `
-UPDATE skills SET deleted_at = ?3, updated_at = ?3, current = NULL, search_text = ''
+UPDATE skills SET deleted_at = ?3, updated_at = ?3, current = NULL
 WHERE namespace = ?1 AND path = ?2 AND deleted_at IS NULL`;
 
 const spendVersions = `

@@ -38,7 +38,7 @@ const these = `(SELECT id FROM releases WHERE namespace = ?1 ORDER BY id LIMIT ?
 const theseKeys = `(SELECT path, version FROM releases WHERE namespace = ?1 ORDER BY id LIMIT ?2)`;
 
 const removeReleases = [
-  `UPDATE skills SET deleted_at = ${gone}, current = NULL, search_text = ''
+  `UPDATE skills SET deleted_at = ${gone}, current = NULL
    WHERE namespace = ?1 AND current IS NOT NULL AND path IN (SELECT path FROM ${theseKeys})`,
   `INSERT INTO spent_versions (namespace, path, version, major, minor, patch, pre)
    SELECT namespace, path, version, major, minor, patch, pre FROM releases WHERE id IN ${these}

@@ -1,43 +1,139 @@
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { Version } from "../domain/version.ts";
-import { heldSql, listedAnywhereSql, viewerSql } from "./viewer.ts";
+import { matchedSql, questionJsonSql, scoringSql } from "./scoring-sql.ts";
+import type { Reached } from "./scoring-sql.ts";
+import { listedAnywhereSql, openedAnywhereSql, viewerSql } from "./viewer.ts";
 
-/** The question that search_skills asks. It begins with the viewer's four parameters (viewer.ts). */
-export interface SearchRow {
+/** What every row of a search says of the whole question, and the first few of how they meet it. */
+export interface Judged {
+  /** 0 to 1. */
+  score: number;
+  is_exact: number;
+  /** JSON array of [place of the term, impact, head], of the first rows. */
+  matched: string | null;
+  /** JSON of what is known of the question; see scoring-sql.ts. */
+  question: string;
+}
+
+export interface SearchRow extends Judged {
   namespace: Namespace;
   path: SkillPath;
   name: string;
   description: string;
-  score: number;
   /** The version to which the collection of the address pins the skill. */
   pinned: Version | null;
+  /** Of its namespace. */
+  title: string;
 }
 
-/**
- * ?5 namespace or NULL for all, ?6 JSON array of terms, ?7 rows, ?8 the least score. The simple ranking: a term counts
- * 1 where it begins a word of the path, 0.6 where it begins one of the description, and the score is the mean over
- * the query's terms, 0 to 1. What a collection pins is searched by the text of that release, be it current or not.
- */
-export const search = `
-WITH ${viewerSql},
-scored AS (
-  SELECT s.namespace, s.path, coalesce(p.version, s.current) AS version, p.version AS pinned,
-    (SELECT sum(CASE
-        WHEN instr(' ' || replace(replace(s.path, '-', ' '), '/', ' '), ' ' || value) THEN 1.0
-        WHEN instr(coalesce(p.search_text, s.search_text), ' ' || value) THEN 0.6
-        ELSE 0 END) / count(*)
-     FROM json_each(?6)) AS score
-  FROM viewer v CROSS JOIN skills s CROSS JOIN namespaces n ON n.name = s.namespace
-  LEFT JOIN collection_items i
-    ON i.namespace = ?2 AND i.collection = ?3 AND i.skill_namespace = s.namespace AND i.skill_path = s.path
-  LEFT JOIN releases p ON p.namespace = s.namespace AND p.path = s.path AND p.version = i.version
-  WHERE (?5 IS NULL OR s.namespace = ?5) AND s.deleted_at IS NULL AND ${listedAnywhereSql} AND ${heldSql}
-    AND iif(i.version IS NULL, s.current IS NOT NULL, p.yanked_at IS NULL)
-),
-best AS (
-  SELECT * FROM scored WHERE score >= ?8 ORDER BY score DESC, namespace, path LIMIT ?7
+export interface ToolRow extends Judged {
+  namespace: Namespace;
+  server: string;
+  tool: string;
+  title: string;
+  description: string;
+  url: string;
+  /** JSON array of `namespace/path` of skills here that name it, the first few. */
+  skills: string;
+}
+
+const order = `ORDER BY b.score DESC, b.namespace, b.path`;
+
+/** How many of the best rows the decision whether anything fits looks at closely. */
+const judgedSql = `row_number() OVER (${order}) <= 5`;
+
+const openedSql = `opened (is_all) AS MATERIALIZED (
+  SELECT c.is_all FROM viewer v CROSS JOIN collections c ON c.namespace = ?2 AND c.name = ?3
+  CROSS JOIN namespaces n ON n.name = c.namespace
+  WHERE n.deleted_at IS NULL AND ${openedAnywhereSql}
+)`;
+
+/** A collection serves a pinned skill as that release says, any other as its current one. */
+const pickedSkills = `${openedSql},
+picked (doc, shelf, namespace) AS MATERIALIZED (
+  SELECT d.id, d.shelf, d.namespace
+  FROM opened o CROSS JOIN collection_items i ON i.namespace = ?2 AND i.collection = ?3
+  CROSS JOIN skills s ON s.namespace = i.skill_namespace AND s.path = i.skill_path
+  CROSS JOIN search_docs d ON d.namespace = s.namespace AND d.kind = 'skill' AND d.path = s.path
+    AND d.version = coalesce(i.version, s.current)
+  WHERE NOT o.is_all
+)`;
+
+const pinnedSql = `(SELECT i.version FROM collection_items i WHERE i.namespace = ?2 AND i.collection = ?3
+  AND i.skill_namespace = s.namespace AND i.skill_path = s.path)`;
+
+const behind = `(?12 IS NULL OR b.score < ?12 OR (b.score = ?12 AND (d.namespace, d.path) > (?13, ?14)))`;
+
+export function searchSkills(reached: Reached): string {
+  return `
+WITH ${scoringSql(reached, pickedSkills)},
+shown AS MATERIALIZED (
+  SELECT b.doc, b.shelf, b.score, b.is_exact, s.namespace, s.path, r.name, r.description, n.title, ${pinnedSql} AS pinned
+  FROM viewer v CROSS JOIN best b
+  CROSS JOIN search_docs d ON d.id = b.doc
+  CROSS JOIN skills s ON s.namespace = d.namespace AND s.path = d.path
+  CROSS JOIN namespaces n ON n.name = s.namespace
+  CROSS JOIN releases r ON r.id = b.doc
+  WHERE s.deleted_at IS NULL AND ${listedAnywhereSql} AND r.yanked_at IS NULL AND (d.version IS s.current OR ?3 IS NOT NULL)
+    AND ${behind}
+  ORDER BY b.score DESC, d.namespace, d.path LIMIT ?8
 )
-SELECT b.namespace, b.path, r.name, r.description, round(b.score, 4) AS score, b.pinned FROM best b
-JOIN releases r ON r.namespace = b.namespace AND r.path = b.path AND r.version = b.version
-WHERE r.yanked_at IS NULL
-ORDER BY b.score DESC, b.namespace, b.path`;
+SELECT b.namespace, b.path, b.name, b.description, b.title, b.pinned, b.score, b.is_exact,
+  CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql} AS question
+FROM shown b ${order}`;
+}
+
+/** A collection has the tools that its skills name. */
+const pickedTools = `${openedSql},
+picked (doc, shelf, namespace) AS MATERIALIZED (
+  SELECT DISTINCT d.id, d.shelf, d.namespace
+  FROM viewer v CROSS JOIN opened o CROSS JOIN collection_items i ON i.namespace = ?2 AND i.collection = ?3
+  CROSS JOIN skills s ON s.namespace = i.skill_namespace AND s.path = i.skill_path
+  CROSS JOIN namespaces n ON n.name = s.namespace
+  CROSS JOIN release_tools t ON t.namespace = s.namespace AND t.path = s.path
+    AND t.version = coalesce(i.version, s.current)
+  CROSS JOIN search_docs d ON d.namespace = t.namespace AND d.kind = 'tool' AND d.path = t.server || '/' || t.tool
+  WHERE NOT o.is_all AND s.deleted_at IS NULL AND ${listedAnywhereSql}
+)`;
+
+/** Skills that the caller finds here and that name the tool: through one of them its schema is had. */
+const namingSql = `(SELECT json_group_array(key) FROM (
+  SELECT s.namespace || '/' || s.path AS key FROM viewer v CROSS JOIN release_tools t
+  CROSS JOIN skills s ON s.namespace = t.namespace AND s.path = t.path AND s.current = t.version
+  CROSS JOIN namespaces n ON n.name = s.namespace
+  WHERE t.namespace = b.namespace AND t.server = b.server AND t.tool = b.tool AND s.deleted_at IS NULL
+    AND ${listedAnywhereSql}
+  ORDER BY s.path LIMIT 3))`;
+
+/** Tools of a namespace are seen by whoever sees all of it, and those of a public one by everybody. */
+const seenSql = `(v.everything OR n.visibility = 'public' OR (v.namespace = n.name AND v.below = '') OR ?3 IS NOT NULL)`;
+
+export function searchTools(reached: Reached): string {
+  return `
+WITH ${scoringSql(reached, pickedTools)},
+shown AS MATERIALIZED (
+  SELECT b.doc, b.shelf, b.score, b.is_exact, t.namespace, d.path, t.server, t.name AS tool, t.title, t.description, m.url
+  FROM viewer v CROSS JOIN best b
+  CROSS JOIN search_docs d ON d.id = b.doc
+  CROSS JOIN server_tools t ON t.id = -b.doc
+  CROSS JOIN servers m ON m.namespace = t.namespace AND m.name = t.server
+  CROSS JOIN namespaces n ON n.name = t.namespace
+  WHERE n.deleted_at IS NULL AND ${seenSql} AND ${behind}
+  ORDER BY b.score DESC, d.namespace, d.path LIMIT ?8
+)
+SELECT b.namespace, b.server, b.tool, b.title, b.description, b.url, b.score, b.is_exact, ${namingSql} AS skills,
+  CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql} AS question
+FROM shown b ${order}`;
+}
+
+/** ?5 JSON array of {namespace, path, version}: the entries of what a search found, by their place in the array. */
+export const findEntries = `
+WITH ${viewerSql}
+SELECT iif(j.value ->> 'version' IS NULL, r.entry, r.pinned_entry) AS entry
+FROM viewer v CROSS JOIN json_each(?5) j
+CROSS JOIN skills s ON s.namespace = j.value ->> 'namespace' AND s.path = j.value ->> 'path'
+CROSS JOIN namespaces n ON n.name = s.namespace
+CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path
+  AND r.version = coalesce(j.value ->> 'version', s.current)
+WHERE s.deleted_at IS NULL AND r.yanked_at IS NULL AND ${listedAnywhereSql}
+ORDER BY j.key`;

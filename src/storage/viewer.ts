@@ -1,3 +1,4 @@
+import type { CollectionTools } from "../domain/collection.ts";
 import type { Namespace } from "../domain/names.ts";
 import type { CollectionVisibility, NamespaceVisibility } from "../domain/policy.ts";
 import { scopesOfRole } from "../domain/principal.ts";
@@ -44,6 +45,7 @@ export interface GateCollection {
   name: string;
   title: string;
   instructions: string;
+  tools: CollectionTools;
   visibility: CollectionVisibility;
   revision: number;
 }
@@ -157,7 +159,7 @@ export const heldSql = reachedSql("");
 const gateSql = `
 WITH ${viewerSql}
 SELECT n.name, n.title, n.description, n.visibility, n.revision, n.stamp,
-  c.name AS collection, c.title AS collection_title, c.instructions, c.visibility AS collection_visibility,
+  c.name AS collection, c.title AS collection_title, c.instructions, c.tools, c.visibility AS collection_visibility,
   c.revision AS collection_revision,
   t.id AS token_id, t.kind, t.namespace AS token_namespace, t.role, t.scopes, t.below, t.collection AS token_collection,
   t.issuer, t.subject, t.last_used_at, t.expires_at, m.role AS member_role
@@ -177,6 +179,7 @@ interface GateRow {
   collection: string | null;
   collection_title: string;
   instructions: string;
+  tools: CollectionTools;
   collection_visibility: CollectionVisibility;
   collection_revision: number;
   token_id: string | null;
@@ -209,6 +212,7 @@ export function readGate(result: D1Result<unknown>): Gate {
             name: row.collection,
             title: row.collection_title,
             instructions: row.instructions,
+            tools: row.tools,
             visibility: row.collection_visibility,
             revision: row.collection_revision,
           },

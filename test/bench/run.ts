@@ -14,6 +14,8 @@ import { reportMemory, seedLargeFiles } from "./memory.ts";
 import { reportNeighbour } from "./neighbour.ts";
 import { median, ratio, table, whole } from "./report.ts";
 import type { Sample } from "./report.ts";
+import { readSet } from "./search/data.ts";
+import { reportSearch } from "./search/report.ts";
 import { eras, mcp } from "./requests.ts";
 
 /**
@@ -30,6 +32,8 @@ const { values: options, positionals } = parseArgs({
     only: { type: "string" },
     /** As `npm run bench -- live` for short: only what stays open. */
     live: { type: "boolean", default: false },
+    /** Of a labelled set, as `npm run bench -- search --data DIR`; the set of this repository without it. */
+    data: { type: "string" },
     rounds: { type: "string", default: "10" },
   },
 });
@@ -43,7 +47,8 @@ async function main(): Promise<void> {
   const state = await mkdtemp(join(tmpdir(), "bench-state-"));
   try {
     const bundle = await build("test/bench/worker.ts");
-    if (options.live || positionals.includes("live")) await measureLive(bundle, state);
+    if (positionals.includes("search")) await measureSearch(bundle, state);
+    else if (options.live || positionals.includes("live")) await measureLive(bundle, state);
     else if (options.million) await measureGrowth(bundle, state, [1_000, 1_000_000]);
     else await measureEverything(bundle, state);
   } finally {
@@ -74,6 +79,14 @@ async function measureNeighbour(bundle: Bundle, state: string): Promise<void> {
   await during(bundle, state, async (machine) => {
     await migrate(machine.database);
     say(await reportNeighbour(machine, rounds, verdict));
+  });
+}
+
+async function measureSearch(bundle: Bundle, state: string): Promise<void> {
+  const set = await readSet(options.data ?? join(import.meta.dirname, "search-data"));
+  await during(bundle, state, async (machine) => {
+    await migrate(machine.database);
+    await reportSearch(machine, set, say);
   });
 }
 

@@ -5,6 +5,10 @@ import { hexOf } from "../../src/domain/digest.ts";
 import type { Digest } from "../../src/domain/digest.ts";
 import { maxPageBytes, maxPageEntries } from "../../src/domain/limits.ts";
 import type { Env } from "../../src/env.ts";
+import type { Namespace } from "../../src/domain/names.ts";
+import { searchSkillsHere } from "../../src/mcp/search.ts";
+import type { Visit } from "../../src/mcp/visit.ts";
+import { Catalog } from "../../src/storage/catalog.ts";
 import * as sql from "../../src/storage/catalog-sql.ts";
 
 /**
@@ -78,6 +82,38 @@ bare.post("/bench/base64", async (context) => {
   const bytes = new Uint8Array(await object.arrayBuffer());
   return context.body((bytes as Uint8Array & { toBase64(): string }).toBase64());
 });
+
+interface Search {
+  namespace?: string;
+  collection?: string;
+  query: string;
+  limit: number;
+}
+
+/** A search as the product does it, with what it would not say: the order where it abstains, and what D1 counted. */
+bare.post("/bench/search", async (context) => {
+  const { namespace, collection, query, limit } = await context.req.json<Search>();
+  const counted = { rowsRead: 0, sqlMs: 0 };
+  const viewer = { everything: false, tokenId: null, tokenHash: null, now: Date.now() };
+  const reach = { namespace: namespace as Namespace | undefined, collection };
+  const catalog = new Catalog(counting(context.env.DB, counted), viewer, reach, () => {});
+  const { isAnswer, rows, evidence } = await searchSkillsHere({ catalog } as Visit, query, { limit });
+  const ranked = rows.map((row) => `${row.namespace}/${row.path}`);
+  return context.json({ isAnswer, confidence: evidence["confidence"] ?? 0, ranked, ...counted });
+});
+
+/** A database that adds up what its batches cost; the first statement of each is the gate's. */
+function counting(db: D1Database, counted: { rowsRead: number; sqlMs: number }): D1Database {
+  const batch = async (statements: D1PreparedStatement[]) => {
+    const results = await db.batch(statements);
+    for (const { meta } of results) {
+      counted.rowsRead += meta.rows_read;
+      counted.sqlMs += meta.duration;
+    }
+    return results;
+  };
+  return { prepare: (sql: string) => db.prepare(sql), batch } as unknown as D1Database;
+}
 
 /** wrangler.toml names them, so that what is built has to hold them; the bench itself binds none. */
 export { Feed } from "../../src/live/feed.ts";

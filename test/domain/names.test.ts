@@ -3,7 +3,6 @@ import { describe, expect, it } from "vitest";
 import { formatCursor, parseCursor } from "../../src/domain/cursor.ts";
 import { decodeLossless, mediaTypeOf } from "../../src/domain/media-type.ts";
 import { isNamespace, isSkillPath } from "../../src/domain/names.ts";
-import { queryTerms, searchableText } from "../../src/domain/query.ts";
 import { compareVersions, isVersion, nextPatch } from "../../src/domain/version.ts";
 import type { Version } from "../../src/domain/version.ts";
 
@@ -122,15 +121,5 @@ describe("media types", () => {
     expect(decodeLossless(Uint8Array.from([0xef, 0xbb, 0xbf, 0x61]))).toBe("\uFEFFa");
     expect(decodeLossless(Uint8Array.from([0xff]))).toBeUndefined();
     expect(decodeLossless(Uint8Array.from([0xed, 0xa0, 0x80]))).toBeUndefined();
-  });
-});
-
-describe("queries", () => {
-  it("lose what says nothing, and fold what differs only in form", () => {
-    expect(queryTerms("How do I fill in the PDF forms, please?")).toEqual(["fill", "pdf", "form"]);
-    expect(queryTerms("ＦＩＬＥ file Files")).toEqual(["file"]);
-    expect(queryTerms("NEAR(a b) * \" '; DROP TABLE")).toEqual(["near", "drop", "table"]);
-    expect(queryTerms("the of and 🎉 *")).toEqual([]);
-    expect(searchableText("PDF-Forms (v2)")).toBe(" pdf forms v2");
   });
 });

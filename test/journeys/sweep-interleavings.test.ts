@@ -371,7 +371,8 @@ class SlowPublisher {
       entry: "{}",
       pinnedEntry: "{}",
       entryBytes: 2,
-      searchText: "",
+      terms: {},
+      tools: [],
       visibility: "public",
       becomesCurrent: true,
     };

@@ -29,7 +29,7 @@ describe.each(eras)("tools over %s", (_, call) => {
   const use = async (name: string, input: Record<string, unknown>) =>
     (await call(address, "tools/call", { name, arguments: input })).result as unknown as ToolResult;
 
-  it("are three, in the order of use, read-only with every hint explicit, with schemas both ways", async () => {
+  it("are six, in the order of use, read-only with every hint explicit, with schemas both ways", async () => {
     const { result } = await call(address, "tools/list");
     const tools = result!["tools"] as {
       name: string;
@@ -37,7 +37,14 @@ describe.each(eras)("tools over %s", (_, call) => {
       inputSchema: object;
       outputSchema: object;
     }[];
-    expect(tools.map((tool) => tool.name)).toEqual(["search_skills", "load_skill", "read_skill_file"]);
+    expect(tools.map((tool) => tool.name)).toEqual([
+      "search_skills",
+      "load_skill",
+      "read_skill_file",
+      "list_groups",
+      "search_tools",
+      "describe_tool",
+    ]);
     for (const tool of tools) {
       expect(tool.annotations).toMatchObject({
         readOnlyHint: true,
@@ -100,7 +107,8 @@ describe.each(eras)("tools over %s", (_, call) => {
   it("load a skill: its SKILL.md, its files, its version and its pinned address", async () => {
     const uri = `skill://${namespace}/pdf-forms/SKILL.md`;
     const { content, structuredContent } = await use("load_skill", { uri });
-    expect(content[0]!.text).toBe(structuredContent["skillMd"]);
+    expect(content[0]!.text).toContain("untrusted input");
+    expect(content[1]!.text).toBe(structuredContent["skillMd"]);
     expect(structuredContent).toMatchObject({
       uri,
       pinnedUri: `skill://${namespace}/@1.0.0/pdf-forms/SKILL.md`,
@@ -173,7 +181,7 @@ describe("search at the root", () => {
     for (let index = 0; index < 10; index++) {
       await seedSkill(hidden, `zirconium-${index}`, { "SKILL.md": skillMdOf(`zirconium-${index}`, "zirconium") });
     }
-    expect((await ask()).body).toEqual(before.body);
+    expect(withoutPickId((await ask()).body)).toEqual(withoutPickId(before.body));
     const token = await newToken(hidden, "reader");
     const mine = await modern(
       "/mcp",
@@ -185,14 +193,18 @@ describe("search at the root", () => {
   });
 });
 
+/** The one thing of an answer that is drawn anew each time. */
+const withoutPickId = (body: unknown) => JSON.stringify(body).replaceAll(/pick_[\w-]{22}/g, "pick");
+
 describe("prompts", () => {
-  it("are the listed skills, and none at the root", async () => {
+  it("are the one that finds a skill and each listed skill, of which the root has none", async () => {
     const { result } = await modern(address, "prompts/list");
     expect((result!["prompts"] as { name: string }[]).map((prompt) => prompt.name)).toEqual([
+      "use-skill",
       "pdf-forms",
       "refund-customers",
     ]);
-    expect((await modern("/mcp", "prompts/list")).result!["prompts"]).toEqual([]);
+    expect((await modern("/mcp", "prompts/list")).result!["prompts"]).toMatchObject([{ name: "use-skill" }]);
     expect((await modern("/mcp", "prompts/get", { name: "pdf-forms" })).error?.code).toBe(-32602);
   });
 

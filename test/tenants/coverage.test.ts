@@ -27,7 +27,7 @@ describe("what one tenant tries at another", () => {
 
   it("is tried with every MCP method and notification that a server registers", () => {
     const visit = { address: { serverName: "x" }, session: { shard: 0 } } as Visit;
-    const server = buildServer(visit, undefined) as unknown as Record<string, Map<string, unknown>>;
+    const server = buildServer(visit, { hasSkillTools: false }) as unknown as Record<string, Map<string, unknown>>;
     // The SDK has no public list of them.
     const of = (name: string) => [...server[name]!.keys()];
     // Those two are answered before a server is built, or by the SDK's own handler of the era.

@@ -34,6 +34,8 @@ export type Signals = {
   readonly head: number;
   /** What the best of so many documents would cover by chance. */
   readonly chance: number;
+  /** How far the share stands above that chance; 0 is no better, and longer questions do not stand lower. */
+  readonly standing: number;
   /** How far above the second, as a share of the question's weight. */
   readonly lead: number;
   /** How much more frequent the question's terms are in the scope than in the registry: 0 no more, 1 only there. */
@@ -52,15 +54,33 @@ const unknownShare = 0.5;
 const usualImpact = 0.4;
 /** Terms are not independent, and the bound for the best of n is an upper one: so much of it is met in practice. */
 const chanceShare = 0.75;
-/** Logistic weights of the signals, fitted on real prompts with one library left out in turn; their round numbers. */
-const weights = { offset: -2.5, share: 9, chance: -9, home: 2.5 };
-/** The least confidence to answer with. */
-export const minConfidence = 0.2;
+/** Of a standing's chance, what any question has: without it, a rare word's single mention would seem a miracle. */
+const leastChance = 0.01;
+/** A head that covers so much of a question is head enough. */
+const enoughHead = 0.1;
+/** What `home` is of questions that are foreign to a scope, about. */
+const foreignHome = 0.15;
+/**
+ * Logistic weights of the signs, for as many questions that fit as do not. The order of magnitude is fitted, with each
+ * library left out in turn; the places after that made no difference, so they are round.
+ */
+const weights = { offset: -2.45, standing: 3.5, home: 2.6, head: 0.7 };
+/**
+ * The least confidence to answer with: three foreign questions to one that fits. Agents see that a card does not fit,
+ * but not what they were never shown.
+ */
+export const minConfidence = 0.25;
 
 export function decide(evidence: Evidence): Decision {
   const signals = signalsOf(evidence);
-  const { share, chance, home } = signals;
-  const sum = weights.offset + weights.share * share + weights.chance * chance + weights.home * home;
+  const { share, head, standing, home } = signals;
+  // Where the scope is the registry, nothing can be more at home in it than elsewhere.
+  const outside = 1 - frequency(evidence.inScope, evidence.documents);
+  const sum =
+    weights.offset +
+    weights.standing * standing +
+    weights.home * (home - foreignHome) * outside +
+    weights.head * Math.min(1, head / enoughHead);
   const confidence = share > 0 ? rounded(1 / (1 + Math.exp(-sum))) : 0;
   return { isAnswer: confidence >= minConfidence, confidence, evidence: signals };
 }
@@ -71,10 +91,13 @@ function signalsOf({ terms, documents, inScope, best }: Evidence): Signals {
   const scale = Math.max(1, known + unknownShare * (total - known));
   const covered = best.map(({ matched }) => sumOf(matched, ({ term, impact }) => terms[term]!.weight * impact) / 1_000);
   const inHead = sumOf(best[0]?.matched ?? [], ({ term, head }) => terms[term]!.weight * head) / 1_000;
+  const share = (covered[0] ?? 0) / scale;
+  const chance = chanceOf(terms, documents, inScope) / scale;
   return {
-    share: rounded((covered[0] ?? 0) / scale),
+    share: rounded(share),
     head: rounded(inHead / scale),
-    chance: rounded(chanceOf(terms, documents, inScope) / scale),
+    chance: rounded(chance),
+    standing: rounded((share - chance) / Math.sqrt(chance + leastChance)),
     lead: rounded(((covered[0] ?? 0) - (covered[1] ?? 0)) / scale),
     home: rounded(homeOf(terms, documents, inScope) / Math.max(1, known)),
     known: rounded(known / Math.max(1, total)),

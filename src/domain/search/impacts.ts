@@ -53,7 +53,7 @@ const saturation = 1.2;
  */
 const maxOutsideName = 6;
 /** Of an impact, what name and description alone decide: a body mentions much that its skill is not about. */
-const headShare = 0.25;
+const headShare = 0.3;
 
 export type Impacts = Record<string, [impact: number, head: number]>;
 

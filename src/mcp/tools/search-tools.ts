@@ -1,0 +1,50 @@
+import * as z from "zod";
+
+import { defaultSearchResults, maxSearchResults } from "../../domain/limits.ts";
+import type { Namespace, SkillPath } from "../../domain/names.ts";
+import { movingUri } from "../../domain/uri.ts";
+import type { ToolRow } from "../../storage/finding.ts";
+import { rankingVersion, searchToolsHere } from "../search.ts";
+import type { Visit } from "../visit.ts";
+import { answerNothing, queryField } from "./searching.ts";
+import { metaPrefix } from "./tool.ts";
+import type { Tool } from "./tool.ts";
+
+const card = z.looseObject({
+  tool: z.string().describe("server/tool"),
+  description: z.string(),
+  url: z.string(),
+  skills: z.array(z.string()),
+  score: z.number(),
+});
+
+const input = z.object({
+  query: queryField("What the tool should do"),
+  limit: z.int().min(1).max(maxSearchResults).default(defaultSearchResults),
+});
+
+/** Cards of companion servers' tools: what skills here can drive. The registry calls none of them. */
+export const searchTools: Tool = {
+  name: "search_tools",
+  title: "Search tools",
+  description: "Find tools of companion servers, with the skills that name them. describe_tool gives a schema.",
+  input,
+  output: z.object({ cards: z.array(card), message: z.string() }),
+  async call(visit: Visit, { query, limit }: z.infer<typeof input>) {
+    const { isAnswer, rows, evidence } = await searchToolsHere(visit, query, { limit });
+    const meta = { [`${metaPrefix}/ranking`]: rankingVersion };
+    if (!isAnswer) return { ...(await answerNothing(visit, [], { cards: [], evidence })), _meta: meta };
+    const cards = rows.slice(0, limit).map(cardOf);
+    const message = "A skill that names the tool says how to use it: load it, then describe_tool.";
+    const structuredContent = { cards, message };
+    return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent, _meta: meta };
+  },
+};
+
+function cardOf({ namespace, server, tool, title, description, url, skills, score }: ToolRow) {
+  const naming = (JSON.parse(skills) as string[]).map((key) => {
+    const path = key.slice(namespace.length + 1) as SkillPath;
+    return movingUri(namespace as Namespace, path);
+  });
+  return { tool: `${server}/${tool}`, namespace, title, description, url, skills: naming, score };
+}

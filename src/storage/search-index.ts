@@ -1,0 +1,178 @@
+import type { Digest } from "../domain/digest.ts";
+import {
+  maxReindexedReleases,
+  maxReindexedTerms,
+  maxReindexedTools,
+  maxShelvedDocs,
+  maxSyncedDocs,
+} from "../domain/limits.ts";
+import type { Namespace, SkillPath } from "../domain/names.ts";
+
+/**
+ * Keeping the index. Triggers (migrations/0007) keep it with every change; what is here moves what is too much for one
+ * change, and makes anew what an older program made or what somebody doubts. Each step is one batch, after which every
+ * search finds what it found before or better: nothing is ever taken away to be built again.
+ */
+export interface ReleaseToIndex {
+  id: number;
+  namespace: Namespace;
+  path: SkillPath;
+  /** JSON of the entry. */
+  entry: string;
+  /** Of its SKILL.md. */
+  digest: Digest;
+}
+
+export interface ToolToIndex {
+  id: number;
+  server: string;
+  definition: string;
+}
+
+/** Terms as JSON, by the id of a release or tool. */
+export type MadeTerms = readonly { id: number; terms: string }[];
+
+/**
+ * Moves documents of a namespace that was shown, hidden or deleted to the shelf where they belong now. True when there
+ * is more to move.
+ */
+export async function shelveSome(db: D1Database): Promise<{ rows: number; hasMore: boolean }> {
+  const name = await db
+    .prepare(`SELECT name FROM namespaces WHERE to_shelve = 1 ORDER BY name LIMIT 1`)
+    .first<Namespace>("name");
+  if (name === null) return { rows: 0, hasMore: false };
+  const results = await db.batch([
+    db.prepare(shelveGone).bind(name, maxShelvedDocs),
+    db.prepare(shelve).bind(name, maxShelvedDocs),
+    db.prepare(shelved).bind(name),
+  ]);
+  return { rows: results[0]!.meta.changes + results[1]!.meta.changes, hasMore: true };
+}
+
+/** Releases whose terms another version of the rules made, or (`after`) all of them in order. */
+export async function listReleasesToIndex(db: D1Database, version: number, after?: number): Promise<ReleaseToIndex[]> {
+  const where = after === undefined ? "r.indexed <> ?1 ORDER BY r.indexed, r.id" : "r.id > ?1 ORDER BY r.id";
+  const { results } = await db
+    .prepare(
+      `SELECT r.id, r.namespace, r.path, r.entry, f.digest FROM releases r
+       CROSS JOIN release_files f ON f.namespace = r.namespace AND f.path = r.path AND f.version = r.version
+         AND f.file = 'SKILL.md'
+       WHERE ${where} LIMIT ?2`,
+    )
+    .bind(after ?? version, maxReindexedReleases)
+    .all<ReleaseToIndex>();
+  return results;
+}
+
+export async function listToolsToIndex(db: D1Database, version: number, after?: number): Promise<ToolToIndex[]> {
+  const where = after === undefined ? "indexed <> ?1 ORDER BY indexed, id" : "id > ?1 ORDER BY id";
+  const { results } = await db
+    .prepare(`SELECT id, server, definition FROM server_tools WHERE ${where} LIMIT ?2`)
+    .bind(after ?? version, maxReindexedTools)
+    .all<ToolToIndex>();
+  return results;
+}
+
+/** A trigger takes the old postings away and puts the new ones in, in the same batch. */
+export async function writeTerms(db: D1Database, table: "releases" | "server_tools", made: MadeTerms, version: number) {
+  const statement = db.prepare(`UPDATE ${table} SET terms = ?2, indexed = ?3 WHERE id = ?1`);
+  await db.batch(made.map(({ id, terms }) => statement.bind(id, terms, version)));
+}
+
+/** Makes the documents of a namespace those that are due. True when there may be more to do in it. */
+export async function syncDocs(db: D1Database, namespace: Namespace): Promise<boolean> {
+  const results = await db.batch([
+    db.prepare(dropUndue).bind(namespace, maxSyncedDocs),
+    db.prepare(addDue).bind(namespace, maxSyncedDocs),
+  ]);
+  return results.some(({ meta }) => meta.changes > 0);
+}
+
+export async function nextNamespace(db: D1Database, after: string): Promise<Namespace | null> {
+  return db.prepare(`SELECT name FROM namespaces WHERE name > ?1 ORDER BY name LIMIT 1`).bind(after).first("name");
+}
+
+/** Where a stretch of the postings begins, behind which it goes on. */
+export interface PostingKey {
+  shelf: string;
+  term: string;
+}
+
+/** Drops postings of no document and counts anew, for the next stretch of terms. Undefined when there are no more. */
+export async function recountSome(db: D1Database, after: PostingKey): Promise<PostingKey | undefined> {
+  const end = await db.prepare(endOfStretch).bind(after.shelf, after.term, maxReindexedTerms).first<PostingKey>();
+  if (end === null) {
+    await db.batch(recountWhole.map((statement) => db.prepare(statement)));
+    return undefined;
+  }
+  const stretch = [after.shelf, after.term, end.shelf, end.term] as const;
+  await db.batch([dropStray, dropCounts, insertCounts].map((statement) => db.prepare(statement).bind(...stretch)));
+  return end;
+}
+
+// ?1 namespace, ?2 documents.
+
+const shelveGone = `
+DELETE FROM search_docs WHERE id IN (
+  SELECT d.id FROM search_docs d CROSS JOIN namespaces n ON n.name = d.namespace
+  WHERE d.namespace = ?1 AND n.deleted_at IS NOT NULL LIMIT ?2)`;
+
+/** Only what everybody finds and what a namespace keeps to itself changes places; a pinned release stays. */
+const rightShelf = `
+iif(d.kind = 'tool',
+  iif(n.visibility = 'public', '/', '/' || n.name),
+  iif(n.visibility = 'public' AND s.visibility = 'public', '', n.name))`;
+
+const misplaced = `
+SELECT d.id, ${rightShelf} AS shelf FROM search_docs d CROSS JOIN namespaces n ON n.name = d.namespace
+LEFT JOIN skills s ON d.kind = 'skill' AND s.namespace = d.namespace AND s.path = d.path
+WHERE d.namespace = ?1 AND d.shelf <> '@' AND n.deleted_at IS NULL AND d.shelf <> ${rightShelf}`;
+
+const shelve = `
+UPDATE search_docs SET shelf = m.shelf FROM (${misplaced} LIMIT ?2) AS m WHERE search_docs.id = m.id`;
+
+const shelved = `
+UPDATE namespaces SET to_shelve = 0 WHERE name = ?1 AND NOT EXISTS (${misplaced})
+  AND NOT (deleted_at IS NOT NULL AND EXISTS (SELECT 1 FROM search_docs WHERE namespace = ?1))`;
+
+const dropUndue = `
+DELETE FROM search_docs WHERE id IN (
+  SELECT d.id FROM search_docs d WHERE d.namespace = ?1 AND (d.id, d.shelf, d.version, d.terms) NOT IN (
+    SELECT id, shelf, version, terms FROM search_due WHERE namespace = ?1) LIMIT ?2)`;
+
+const addDue = `
+INSERT INTO search_docs (id, kind, namespace, path, version, shelf, terms)
+SELECT id, kind, namespace, path, version, shelf, terms FROM search_due
+WHERE namespace = ?1 AND id NOT IN (SELECT id FROM search_docs WHERE namespace = ?1) LIMIT ?2`;
+
+/** ?1 shelf, ?2 term, ?3 terms */
+const endOfStretch = `
+SELECT shelf, term FROM (
+  SELECT DISTINCT shelf, term FROM search_postings WHERE (shelf, term) > (?1, ?2) ORDER BY shelf, term LIMIT ?3)
+ORDER BY shelf DESC, term DESC LIMIT 1`;
+
+// ?1 ?2 behind which shelf and term, ?3 ?4 up to which.
+
+const stretch = `(shelf, term) > (?1, ?2) AND (shelf, term) <= (?3, ?4)`;
+
+const dropStray = `
+DELETE FROM search_postings WHERE ${stretch} AND NOT EXISTS (
+  SELECT 1 FROM search_docs d WHERE d.id = search_postings.doc AND d.shelf = search_postings.shelf
+    AND json_type(d.terms, '$."' || search_postings.term || '"') IS NOT NULL)`;
+
+const dropCounts = `DELETE FROM search_terms WHERE ${stretch} AND term <> ''`;
+
+const insertCounts = `
+INSERT INTO search_terms (shelf, term, docs)
+SELECT shelf, term, count(*) FROM search_postings WHERE ${stretch} AND shelf <> '@' GROUP BY shelf, term`;
+
+const counted = `(SELECT shelf, namespace, count(*) AS docs FROM search_docs WHERE shelf <> '@' GROUP BY shelf, namespace)`;
+
+/** What is counted by document and not by word, and words that no document has any more. */
+const recountWhole = [
+  `DELETE FROM search_terms WHERE term = '' OR NOT EXISTS (
+     SELECT 1 FROM search_postings p WHERE p.shelf = search_terms.shelf AND p.term = search_terms.term)`,
+  `INSERT INTO search_terms (shelf, term, docs) SELECT shelf, '', sum(docs) FROM ${counted} GROUP BY shelf`,
+  `DELETE FROM search_groups`,
+  `INSERT INTO search_groups (shelf, namespace, docs) SELECT shelf, namespace, docs FROM ${counted}`,
+];
