@@ -32,9 +32,10 @@ type Field = {
 const nameField: Field = { weight: 8, dilution: 0.3, usualTerms: 2 };
 const pathField: Field = { weight: 1, dilution: 0.3, usualTerms: 3 };
 const descriptionField: Field = { weight: 2, dilution: 0.2, usualTerms: 25 };
-const tagsField: Field = { weight: 2, dilution: 0.3, usualTerms: 3 };
-/** Triggers and examples are asked for word by word like a description, and come in lists as long as one. */
+const tagsField: Field = { weight: 2, dilution: 0.3, usualTerms: 5 };
+/** Words that the author says should lead here: a second description. */
 const triggersField: Field = { weight: 2, dilution: 0.2, usualTerms: 25 };
+/** Whole prompts, most of whose words are about the example and not about the skill. */
 const examplesField: Field = { weight: 1, dilution: 0.2, usualTerms: 25 };
 const bodyField: Field = { weight: 0.5, dilution: 0.6, usualTerms: 400 };
 

@@ -19,10 +19,10 @@ const stopWords = new Set(
   ).split(" "),
 );
 
-/** A letter with its sharp or pluses names a language (C#, C++, F#); alone it would be dropped. */
-const wordPattern = /(?<![\p{L}\p{N}])\p{L}(?:#|\+\+)|[\p{L}\p{N}\p{M}]+/gu;
+/** A letter with its sharp or pluses names a language (C#, C++, F#); alone it would be dropped. Marks begin no word. */
+const wordPattern = /(?<![\p{L}\p{N}])\p{L}(?:#|\+\+)|[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 
-/** Scripts that are written without spaces, or whose words carry endings that no stemmer here knows. */
+/** Scripts that are written without spaces, and Hangul, whose words carry endings that no stemmer here knows. */
 const unspacedRun = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々]+/gu;
 
 /** Where camelCase turns: before a capital after a small letter or digit, and before the last of several capitals. */
