@@ -6,9 +6,6 @@ import { termsOf } from "./words.ts";
  * is published, and no tenant can move the ranking of another by what it stores.
  */
 
-/** Of the rules that make terms and impacts: with another version, what is stored is made again. */
-export const indexVersion = 1;
-
 export type SearchDocument = {
   readonly name: string;
   /** The folders and the name; of a skill at `billing/refunds` the folders add billing. */

@@ -29,6 +29,5 @@ export function questionOf(query: string): QuestionTerm[] {
  * stays positive). How often a query repeats it does not count: measured, that only rewards pasted code.
  */
 export function weightOf(df: number, documents: number): number {
-  const known = Math.min(Math.max(df, 0), documents);
-  return Math.round(1_000 * Math.log(1 + (documents - known + 0.5) / (known + 0.5)));
+  return Math.round(1_000 * Math.log(1 + (Math.max(documents - df, 0) + 0.5) / (df + 0.5)));
 }
