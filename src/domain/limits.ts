@@ -93,8 +93,8 @@ export const maxCursorBytes = 1024;
 export const maxToolsPerSkill = 64;
 /** The largest servers list some 1,500 tools; hosts take far fewer. */
 export const maxToolsPerServer = 2_000;
-/** A schema that is larger fills a model's context by itself. */
-export const maxToolDefinitionBytes = 64 * KiB;
+/** Of 1,000 real tools three have more than 64 KiB, the largest 230; a larger one fills a model's context by itself. */
+export const maxToolDefinitionBytes = 256 * KiB;
 /** SQLite reads JSON of 1,000 levels; the deepest schemas that are known have about 20. */
 export const maxToolDefinitionDepth = 100;
 /** What a card keeps of a description: Claude Code cuts those of tools here. The definition has all of it. */
@@ -115,8 +115,8 @@ export const maxSyncedDocs = 100;
 export const maxReindexedReleases = 25;
 export const maxReindexedTools = 200;
 export const maxReindexedTerms = 500;
-/** Batches that a run of the clock takes of these, of the queries of one invocation. */
-export const maxIndexBatches = 40;
+/** Batches that a run of the clock takes of these: 500 reads of R2 and 100 queries, of the 1,000 that it has of each. */
+export const maxIndexBatches = 20;
 
 // Search.
 /** Code points of a query: a task in plain words, and a few lines of what is at hand. */
@@ -124,10 +124,10 @@ export const maxQueryLength = 512;
 export const maxSearchResults = 25;
 export const defaultSearchResults = 8;
 /**
- * Postings that one search reads to find documents, about 20 ms of SQLite; what a registry of 10,000 skills needs.
- * Past it the commonest words of the query only help to order what its rarer ones found.
+ * Postings that one search reads to find documents, some milliseconds of SQLite. Past it the commonest words of the
+ * query only help to order what its rarer ones found, which at 5,000 skills changes no measured order.
  */
-export const maxPostingsRead = 20_000;
+export const maxPostingsRead = 6_000;
 /** Documents of which a search looks at name, rights and every word: eight times what it may show. */
 export const maxJudgedDocuments = 200;
 /** Groups that one answer of list_groups holds, and that an abstention names. */

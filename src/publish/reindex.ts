@@ -3,6 +3,8 @@ import { documentOf } from "../domain/search/document.ts";
 import { indexVersion, termsToIndex } from "../domain/search/terms.ts";
 import { toolDocument } from "../domain/server-tools.ts";
 import type { ListedTool } from "../domain/server.ts";
+import { maxIndexBatches } from "../domain/limits.ts";
+import { logEvent } from "../log.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import {
   listReleasesToIndex,
@@ -17,9 +19,20 @@ import type { PostingKey, ReleaseToIndex } from "../storage/search-index.ts";
 
 /**
  * What the clock does for the index: moves what was shown or hidden, and cuts into words anew what an older program
- * cut. True when there is more to do.
+ * cut. What one run leaves the next goes on with. Returns how many documents it touched.
  */
-export async function indexSome(db: D1Database, blobs: Blobs): Promise<{ rows: number; hasMore: boolean }> {
+export async function keepIndex(db: D1Database, blobs: Blobs): Promise<number> {
+  let touched = 0;
+  for (let batches = 0; batches < maxIndexBatches; batches++) {
+    const { rows, hasMore } = await indexSome(db, blobs);
+    touched += rows;
+    if (!hasMore) break;
+  }
+  if (touched > 0) logEvent("search", { indexed: touched });
+  return touched;
+}
+
+async function indexSome(db: D1Database, blobs: Blobs): Promise<{ rows: number; hasMore: boolean }> {
   const moved = await shelveSome(db);
   if (moved.hasMore) return moved;
   const releases = await reindexReleases(db, blobs, undefined);

@@ -1,4 +1,4 @@
-import { maxIndexBatches, maxPurgeBatches, maxSweepBatches, sweepBatchBlobs, sweepBudgetMs } from "../domain/limits.ts";
+import { maxPurgeBatches, maxSweepBatches, sweepBatchBlobs, sweepBudgetMs } from "../domain/limits.ts";
 import { dayOf } from "../domain/tally.ts";
 import { logEvent } from "../log.ts";
 import type { Blobs } from "../storage/blobs.ts";
@@ -7,7 +7,6 @@ import type { Claim } from "../storage/orphans.ts";
 import { purgeSome } from "../storage/purge.ts";
 import { forgetReceipts } from "../storage/receipts.ts";
 import { forgetTally } from "../storage/tally.ts";
-import { indexSome } from "./reindex.ts";
 
 /**
  * The way out: every hour, bytes that no release references. R2 knows no transactions, so a row in D1 is the lock.
@@ -78,8 +77,6 @@ export interface Swept {
   receipts: number;
   /** Rows of searches and reads that are too old to be kept. */
   counted: number;
-  /** Documents of the search index that were moved or cut into words anew. */
-  indexed: number;
   /** Rows of deleted namespaces. */
   purged: number;
   /** False when the budget of the run was spent first; the next run goes on. */
@@ -94,7 +91,6 @@ export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): 
     revisited: 0,
     receipts: 0,
     counted: 0,
-    indexed: 0,
     purged: 0,
     isComplete: false,
   };
@@ -112,15 +108,8 @@ export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): 
     isPurged = !hasMore;
     return hasMore && ++purges < maxPurgeBatches;
   };
-  let batches = 0;
-  const index = async () => {
-    const { rows, hasMore } = await indexSome(db, blobs);
-    swept.indexed += rows;
-    return hasMore && ++batches < maxIndexBatches;
-  };
   const steps = [
     purge,
-    index,
     remove("resumed", (now) => orphans.claimAbandoned(now)),
     remove("orphaned", (now) => orphans.claimOrphaned(now)),
     remove("revisited", (now) => orphans.claimErased(now)),

@@ -29,17 +29,17 @@ shelves (shelf) AS MATERIALIZED (
 ),
 counted (shelf) AS MATERIALIZED (
   SELECT ?7 UNION ALL SELECT ?7 || namespace FROM viewer WHERE namespace IS NOT NULL AND kind = 'token' AND below = ''
+),
+size (docs) AS MATERIALIZED (
+  SELECT coalesce(sum(t.docs), 0) FROM counted c CROSS JOIN search_terms t ON t.shelf = c.shelf AND t.term = ''
 )`;
 
 /**
  * `weighted`: what each term is worth, as `weightOf` (domain/search/question.ts) says. `leads`: the terms that find documents, rarest first, as long as their
  * postings stay below ?10; the others only add to what was found, so that common words cannot make a search slow.
  */
-const weightsSql = (mostDocs: string) => `
+const weightsSql = `
 asked (place, term) AS MATERIALIZED (SELECT key, value FROM json_each(?6)),
-size (docs) AS MATERIALIZED (
-  SELECT coalesce(sum(t.docs), 0) FROM counted c CROSS JOIN search_terms t ON t.shelf = c.shelf AND t.term = ''
-),
 frequent (place, term, docs) AS MATERIALIZED (
   SELECT a.place, a.term, coalesce((
     SELECT sum(t.docs) FROM counted c CROSS JOIN search_terms t ON t.shelf = c.shelf AND t.term = a.term), 0)
@@ -51,7 +51,7 @@ weighted (place, term, docs, weight) AS MATERIALIZED (
 ),
 led (place, term, docs, weight, leads) AS MATERIALIZED (
   SELECT place, term, docs, weight,
-    sum(min(docs, ${mostDocs})) OVER (ORDER BY weight DESC, term) <= ?10 OR row_number() OVER (ORDER BY weight DESC, term) = 1
+    sum(min(docs, (SELECT docs FROM scope))) OVER (ORDER BY weight DESC, term) <= ?10 OR row_number() OVER (ORDER BY weight DESC, term) = 1
   FROM weighted
 )`;
 
@@ -71,7 +71,6 @@ hits (doc, shelf, namespace, score) AS MATERIALIZED (
   WHERE l.leads AND ${underPathSql} GROUP BY p.doc
 ),
 held (place, docs) AS MATERIALIZED (SELECT place, docs FROM weighted),
-scope (docs) AS MATERIALIZED (SELECT docs FROM size),
 exact (doc, shelf, namespace) AS MATERIALIZED (
   SELECT p.doc, p.shelf, p.namespace FROM shelves s CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9
   WHERE ${underPathSql} LIMIT ?11
@@ -89,14 +88,10 @@ const metInNamespace = (more: string) => `
   FROM ${more}shelves s CROSS JOIN led l
   CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = l.term AND p.namespace = ?5`;
 
-const sizeOfNamespace = `
-  SELECT coalesce(sum(g.docs), 0) FROM shelves s CROSS JOIN search_groups g ON g.shelf = s.shelf AND g.namespace = ?5`;
-
 const hitsInNamespaceSql = `
 met (place, worth, doc, shelf, namespace) AS MATERIALIZED (
   ${metInNamespace("")} WHERE l.leads AND ${underPathSql}
 ),${summedSql},
-scope (docs) AS MATERIALIZED (${sizeOfNamespace}),
 exact (doc, shelf, namespace) AS MATERIALIZED (
   SELECT p.doc, p.shelf, p.namespace
   FROM shelves s CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 AND p.namespace = ?5
@@ -112,12 +107,10 @@ met (place, worth, doc, shelf, namespace) AS MATERIALIZED (
   SELECT l.place, l.weight * p.impact, p.doc, p.shelf, p.namespace
   FROM picked k CROSS JOIN led l
   CROSS JOIN search_postings p ON p.shelf = k.shelf AND p.term = l.term AND p.namespace = k.namespace AND p.doc = k.doc
+  WHERE l.leads
   UNION ALL
   ${metInNamespace("opened o CROSS JOIN ")} WHERE o.is_all AND l.leads AND ${underPathSql}
 ),${summedSql},
-scope (docs) AS MATERIALIZED (
-  SELECT iif((SELECT is_all FROM opened), (${sizeOfNamespace}), (SELECT count(*) FROM picked))
-),
 exact (doc, shelf, namespace) AS MATERIALIZED (
   SELECT p.doc, p.shelf, p.namespace FROM picked k
   CROSS JOIN search_postings p ON p.shelf = k.shelf AND p.term = ?9 AND p.namespace = k.namespace AND p.doc = k.doc
@@ -145,24 +138,38 @@ best (doc, shelf, namespace, is_exact, score) AS MATERIALIZED (
     CASE
       WHEN f.is_exact THEN 1.0
       WHEN (SELECT weight FROM total) = 0 THEN 0.0
-      ELSE round(iif((SELECT min(leads) FROM led), f.score, (
+      ELSE round((f.score + coalesce((
         SELECT sum(l.weight * p.impact) FROM led l CROSS JOIN search_postings p
           ON p.shelf = f.shelf AND p.term = l.term AND p.namespace = f.namespace AND p.doc = f.doc
-      )) / (1000.0 * (SELECT weight FROM total)), 4)
+        WHERE NOT l.leads), 0)) / (1000.0 * (SELECT weight FROM total)), 4)
     END
   FROM found f
 )`;
 
-/** Statements go on from here: `best` joined with what it is about, as `b`. `picked` is a CTE where a collection is. */
-export function scoringSql(reached: Reached, picked?: string): string {
-  // No term of a namespace has more postings than the namespace has documents (and its tools are few).
-  const size = reached === "everything" ? "docs" : "coalesce((SELECT skill_count FROM namespaces WHERE name = ?5), 0)";
-  const hits = {
-    everything: hitsAnywhereSql,
-    namespace: hitsInNamespaceSql,
-    collection: `${picked ?? ""},${hitsInCollectionSql}`,
-  };
-  return `${sightSql},${shelvesSql},${weightsSql(size)},${hits[reached]},${bestSql}`;
+const sizeOfNamespace = `
+  SELECT coalesce(sum(g.docs), 0) FROM shelves s CROSS JOIN search_groups g ON g.shelf = s.shelf AND g.namespace = ?5`;
+
+/** How many documents are searched, which bounds the postings of any one term. */
+const scopeSql: Readonly<Record<Reached, string>> = {
+  everything: `scope (docs) AS MATERIALIZED (SELECT docs FROM size)`,
+  namespace: `scope (docs) AS MATERIALIZED (${sizeOfNamespace})`,
+  collection: `scope (docs) AS MATERIALIZED (
+  SELECT iif((SELECT is_all FROM opened), (${sizeOfNamespace}), (SELECT count(*) FROM picked)))`,
+};
+
+const foundSql: Readonly<Record<Reached, string>> = {
+  everything: hitsAnywhereSql,
+  namespace: hitsInNamespaceSql,
+  collection: hitsInCollectionSql,
+};
+
+/**
+ * Statements go on from here: `best` joined with what it is about, as `b`. `picked`: the CTEs that say what a collection
+ * holds, needed where one is searched.
+ */
+export function scoringSql(reached: Reached, picked: string): string {
+  const held = reached === "collection" ? [picked] : [];
+  return [sightSql, shelvesSql, ...held, scopeSql[reached], weightsSql, foundSql[reached], bestSql].join();
 }
 
 /** What the best documents hold of each word, for the decision whether anything fits (domain/search/decide.ts). */

@@ -75,8 +75,13 @@ export async function listToolsToIndex(db: D1Database, version: number, after?: 
 
 /** A trigger takes the old postings away and puts the new ones in, in the same batch. */
 export async function writeTerms(db: D1Database, table: "releases" | "server_tools", made: MadeTerms, version: number) {
-  const statement = db.prepare(`UPDATE ${table} SET terms = ?2, indexed = ?3 WHERE id = ?1`);
-  await db.batch(made.map(({ id, terms }) => statement.bind(id, terms, version)));
+  await db
+    .prepare(
+      `UPDATE ${table} SET terms = m.value ->> 'terms', indexed = ?2 FROM json_each(?1) AS m
+       WHERE ${table}.id = m.value ->> 'id'`,
+    )
+    .bind(JSON.stringify(made), version)
+    .run();
 }
 
 /** Makes the documents of a namespace those that are due. True when there may be more to do in it. */

@@ -386,6 +386,30 @@ describe("a server is refused", () => {
   });
 });
 
+describe("a server of a private namespace", () => {
+  it("is there for the namespace's people, and to others like one that never was", async () => {
+    const [own, elsewhere] = [await newNamespace("private"), await newNamespace()];
+    await register(own, "jobs");
+    const reader = await newToken(own, "reader");
+    const stranger = await newToken(elsewhere, "admin");
+    const held = (await api("POST", `/namespaces/${own}/tokens`, { path: "team" })).body["token"] as string;
+    const paths = ["", "/jobs", "/jobs/tools/get_job"];
+    const ask = async (path: string, token: string | null, name = "jobs") =>
+      api("GET", `/namespaces/${own}/servers${path.replace("jobs", name)}`, undefined, token);
+    for (const path of paths) {
+      expect([path, (await ask(path, reader)).status]).toEqual([path, 200]);
+      for (const token of [null, stranger]) {
+        const [there, nowhere] = [await ask(path, token), await ask(path, token, "mail")];
+        expect([path, there.status, nowhere.status]).toEqual([path, 404, 404]);
+        expect(JSON.stringify(there.body)).toBe(JSON.stringify(nowhere.body));
+      }
+    }
+    // A token with a path reads of the namespace what lies there, and of its servers what strangers see.
+    expect((await ask("", held)).body).toEqual({ servers: [], next_cursor: null });
+    expect([(await ask(paths[1]!, held)).status, (await ask(paths[2]!, held)).status]).toEqual([404, 404]);
+  });
+});
+
 describe("the skills that name its tools", () => {
   it("are told of what vanished, and of what is missing, as far as the asker may list them", async () => {
     const own = await newNamespace();

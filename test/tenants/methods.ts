@@ -39,6 +39,13 @@ export const tools: Record<string, (t: Target) => Params[]> = {
   search_skills: (t) => [{ query: t.words }, { query: t.skill, limit: 25 }, { query: 7 }],
   load_skill: (t) => [...mainOf(t), skillOf(t)].map(uri),
   read_skill_file: (t) => filesOf(t).map(uri),
+  list_groups: (t) => [
+    {},
+    { cursor: formatCursor("groups:", { page: 1, key: JSON.stringify([9, t.namespace]) }) },
+    { cursor: formatCursor(`groups:${t.namespace}`, { page: 1, key: JSON.stringify([1, t.collection]) }) },
+  ],
+  search_tools: (t) => [{ query: t.words }, { query: t.tool, limit: 25 }],
+  describe_tool: (t) => mainOf(t).map((skill) => ({ skill, tool: `${t.server}/${t.tool}` })),
 };
 
 const callsOf = (t: Target): Params[] =>

@@ -70,6 +70,10 @@ const namespaces: Table = {
       ),
     ),
   ],
+  "POST /api/v1/search-index/rebuild": () => [
+    sent("POST", "/api/v1/search-index/rebuild", {}),
+    sent("POST", "/api/v1/search-index/rebuild", { cursor: formatCursor("search-index", { page: 1, key: "{}" }) }),
+  ],
   "GET /api/v1/searches": () => [get("/api/v1/searches")],
   "GET /api/v1/me": () => [get("/api/v1/me")],
 };

@@ -1,5 +1,6 @@
 import { packZip } from "../../../src/publish/pack.ts";
 import { operator } from "../machine.ts";
+import { askAgain } from "./ask-again.ts";
 import { libraryOf } from "./data.ts";
 import type { LabelledSkill } from "./data.ts";
 
@@ -89,7 +90,7 @@ async function upload(
   // A file beside them keeps the folder of a single skill from being stripped.
   const zip = packZip([...files, { path: "README.txt", bytes: new Uint8Array([10]), executable: false }]);
   const query = folder === "" ? "" : `?path=${folder}`;
-  const response = await fetch(`${origin}/api/v1/namespaces/${namespace}/skills${query}`, {
+  const response = await askAgain(`${origin}/api/v1/namespaces/${namespace}/skills${query}`, {
     method: "POST",
     headers: { authorization: `Bearer ${operator}`, "content-type": "application/zip" },
     body: zip as BodyInit,
@@ -115,7 +116,7 @@ function slugOf(text: string): string {
 }
 
 async function call(origin: string, method: string, path: string, body: unknown): Promise<void> {
-  const response = await fetch(`${origin}/api/v1${path}`, {
+  const response = await askAgain(`${origin}/api/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${operator}`, "content-type": "application/json" },
     body: JSON.stringify(body),

@@ -1,5 +1,6 @@
 import { median, table } from "../report.ts";
 import type { Machine } from "../machine.ts";
+import { askAgain } from "./ask-again.ts";
 import { libraryOf } from "./data.ts";
 import type { LabelledQuery, LabelledSet } from "./data.ts";
 import { publishAll } from "./library.ts";
@@ -171,7 +172,7 @@ async function ask(
   place: { namespace?: string; collection?: string },
 ): Promise<Answer> {
   const query = [...text].slice(0, maxQueryLength).join("");
-  const response = await fetch(`${machine.origin}/bench/search`, {
+  const response = await askAgain(`${machine.origin}/bench/search`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ ...place, query, limit: places }),
