@@ -27,7 +27,7 @@ type Field = {
 };
 
 const nameField: Field = { weight: 8, dilution: 0.3, usualTerms: 2 };
-const pathField: Field = { weight: 1, dilution: 0.3, usualTerms: 3 };
+const pathField: Field = { weight: 1, dilution: 0.3, usualTerms: 2 };
 const descriptionField: Field = { weight: 2, dilution: 0.2, usualTerms: 25 };
 const tagsField: Field = { weight: 2, dilution: 0.3, usualTerms: 5 };
 /** Words that the author says should lead here: a second description. */
