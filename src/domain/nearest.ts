@@ -18,8 +18,8 @@ export class Nearest {
   }
 }
 
-/** Half of the neighbouring letters are others in `search_job` and `find_jobs`, which should still find each other. */
-const minLikeness = 0.3;
+/** `find_jobs` is still near `search_job`, whose second word it shares. */
+const minLikeness = 0.25;
 
 /** Sørensen and Dice: it costs as much as the names are long, where counting edits would cost their product. */
 function likenessOf(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
@@ -28,8 +28,9 @@ function likenessOf(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   return (2 * shared) / (a.size + b.size);
 }
 
-/** Neighbouring letters, whatever separates the words: `searchJobs` and `search_jobs` are alike. */
+/** Neighbouring letters, and where words begin and end, whatever separates them: `searchJobs` is `search_jobs`. */
 function pairsOf(name: string): Set<string> {
-  const letters = ` ${name.toLowerCase().replaceAll(/[^a-z0-9]/g, "")} `;
+  const words = name.replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
+  const letters = ` ${words.replaceAll(/[^a-z0-9]+/g, " ")} `;
   return new Set(Array.from({ length: letters.length - 1 }, (_, index) => letters.slice(index, index + 2)));
 }
