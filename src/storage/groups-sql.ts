@@ -74,9 +74,10 @@ held (namespace) AS (
   CROSS JOIN skills s ON s.namespace = ?2 CROSS JOIN namespaces n ON n.name = s.namespace
   WHERE s.deleted_at IS NULL AND s.current IS NOT NULL AND ${listedAnywhereSql}
 ),
-counted (name, skills) AS (SELECT namespace, count(*) FROM held GROUP BY namespace)
-SELECT c.name, n.title, c.skills FROM counted c CROSS JOIN namespaces n ON n.name = c.name
-WHERE ${behind} AND ?5 IS NOT NULL ORDER BY c.skills DESC, c.name LIMIT ?6`;
+counted (name, title, skills) AS (
+  SELECT h.namespace, (SELECT title FROM namespaces WHERE name = h.namespace), count(*) FROM held h GROUP BY h.namespace
+)
+SELECT name, title, skills FROM counted WHERE ${behind} AND ?5 IS NOT NULL ORDER BY skills DESC, name LIMIT ?6`;
 
 /** ?7 JSON array of namespace/path: collections of the address that hold them, those with most first. */
 export const nearestCollections = `

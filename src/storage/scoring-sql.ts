@@ -6,7 +6,7 @@ import { sightSql } from "./viewer.ts";
  *
  *   ?5 the namespace of the address, or NULL · ?6 JSON array of terms · ?7 '' for skills, '/' for tools
  *   ?8 rows · ?9 the term of an exact name · ?10 postings to read · ?11 documents to look at
- *   ?12 ?13 ?14 score, namespace and path of the row to go on behind, or NULL
+ *   ?12 ?13 ?14 score, namespace and path of the row to go on behind, or NULL (search-sql.ts)
  *
  * All sums are of integers, so that they are the same in whatever order they are made: `impact` and `head` in
  * thousandths, `weight` in thousandths of the inverse document frequency.

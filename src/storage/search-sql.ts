@@ -62,11 +62,22 @@ picked (doc, shelf, namespace) AS MATERIALIZED (
 const pinnedSql = `(SELECT i.version FROM collection_items i WHERE i.namespace = ?2 AND i.collection = ?3
   AND i.skill_namespace = s.namespace AND i.skill_path = s.path)`;
 
-const behind = `(?12 IS NULL OR b.score < ?12 OR (b.score = ?12 AND (d.namespace, d.path) > (?13, ?14)))`;
+/**
+ * A cursor names the row that the page before ended with, and the score that it had. Its present score counts, since
+ * whatever is published changes all of them a little; the old one only where the row is gone.
+ */
+const startSql = `start (score) AS MATERIALIZED (
+  SELECT coalesce((
+    SELECT b.score FROM best b CROSS JOIN search_docs d ON d.id = b.doc WHERE d.namespace = ?13 AND d.path = ?14), ?12)
+)`;
+
+const behind = `(?12 IS NULL OR b.score < (SELECT score FROM start)
+  OR (b.score = (SELECT score FROM start) AND (d.namespace, d.path) > (?13, ?14)))`;
 
 export function searchSkills(reached: Reached): string {
   return `
 WITH ${scoringSql(reached, pickedSkills)},
+${startSql},
 shown AS MATERIALIZED (
   SELECT b.doc, b.shelf, b.score, b.is_exact, s.namespace, s.path, r.name, r.description, n.title, ${pinnedSql} AS pinned
   FROM viewer v CROSS JOIN best b
@@ -111,6 +122,7 @@ const seenSql = `(v.everything OR n.visibility = 'public' OR (v.namespace = n.na
 export function searchTools(reached: Reached): string {
   return `
 WITH ${scoringSql(reached, pickedTools)},
+${startSql},
 shown AS MATERIALIZED (
   SELECT b.doc, b.shelf, b.score, b.is_exact, t.namespace, d.path, t.server, t.name AS tool, t.title, t.description, m.url
   FROM viewer v CROSS JOIN best b
