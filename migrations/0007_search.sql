@@ -57,7 +57,8 @@ CREATE INDEX release_tools_by_tool ON release_tools (namespace, server, tool);
 
 -- The index. A document is a release that a list shows or a collection pins (id: that of the release), or a companion
 -- tool (id: that of the tool, negative). It stands on one shelf, so that a search reads nothing of what its caller may
--- not see, not even to skip it:
+-- not see, not even to skip it. Its row is short, since a search looks at hundreds; its terms stay with what it is of.
+-- The shelves:
 --   ''  a skill that everybody finds     '<namespace>'   one that only people of the namespace find
 --   '/' the same for tools               '/<namespace>'  likewise
 --   '@' a release that is not current, for the collections that pin it
@@ -69,9 +70,9 @@ CREATE TABLE search_docs (
   path       TEXT NOT NULL,
   version    TEXT NOT NULL,
   shelf      TEXT NOT NULL,
-  terms      TEXT NOT NULL,
   UNIQUE (namespace, kind, path, version)
 ) STRICT;
+
 
 CREATE TABLE search_postings (
   shelf      TEXT NOT NULL,
@@ -102,15 +103,15 @@ CREATE TABLE search_groups (
 CREATE INDEX search_groups_by_size ON search_groups (shelf, docs DESC, namespace);
 
 -- What the index has to hold. Everything below keeps it so; rebuilding it from nothing reads this view.
-CREATE VIEW search_due (id, kind, namespace, path, version, shelf, terms) AS
+CREATE VIEW search_due (id, kind, namespace, path, version, shelf) AS
   SELECT r.id, 'skill', s.namespace, s.path, r.version,
-    iif(n.visibility = 'public' AND s.visibility = 'public', '', s.namespace), r.terms
+    iif(n.visibility = 'public' AND s.visibility = 'public', '', s.namespace)
   FROM skills s
   CROSS JOIN namespaces n ON n.name = s.namespace
   CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = s.current
   WHERE s.deleted_at IS NULL AND s.visibility <> 'unlisted' AND n.deleted_at IS NULL
   UNION ALL
-  SELECT r.id, 'skill', r.namespace, r.path, r.version, '@', r.terms
+  SELECT r.id, 'skill', r.namespace, r.path, r.version, '@'
   FROM releases r
   CROSS JOIN skills s ON s.namespace = r.namespace AND s.path = r.path
   CROSS JOIN namespaces n ON n.name = s.namespace
@@ -118,19 +119,22 @@ CREATE VIEW search_due (id, kind, namespace, path, version, shelf, terms) AS
     AND EXISTS (SELECT 1 FROM collection_items i
       WHERE i.skill_namespace = r.namespace AND i.skill_path = r.path AND i.version = r.version)
   UNION ALL
-  SELECT -t.id, 'tool', t.namespace, t.server || '/' || t.name, '', iif(n.visibility = 'public', '/', '/' || t.namespace),
-    t.terms
+  SELECT -t.id, 'tool', t.namespace, t.server || '/' || t.name, '', iif(n.visibility = 'public', '/', '/' || t.namespace)
   FROM server_tools t
   CROSS JOIN namespaces n ON n.name = t.namespace
   WHERE n.deleted_at IS NULL;
 
--- A document's postings and counts follow it.
+-- A document's postings and counts follow it. A document leaves before its terms do or change.
 CREATE TRIGGER search_docs_shelved AFTER INSERT ON search_docs
 BEGIN
   INSERT OR REPLACE INTO search_postings (shelf, term, namespace, doc, impact, head)
-    SELECT NEW.shelf, key, NEW.namespace, NEW.id, value ->> 0, value ->> 1 FROM json_each(NEW.terms);
+    SELECT NEW.shelf, t.key, NEW.namespace, NEW.id, t.value ->> 0, t.value ->> 1
+    FROM json_each(iif(NEW.kind = 'skill', (SELECT terms FROM releases WHERE id = NEW.id),
+      (SELECT terms FROM server_tools WHERE id = -NEW.id))) t;
   INSERT INTO search_terms (shelf, term, docs)
-    SELECT NEW.shelf, key, 1 FROM json_each(NEW.terms) WHERE NEW.shelf <> '@'
+    SELECT NEW.shelf, t.key, 1 FROM json_each(iif(NEW.kind = 'skill', (SELECT terms FROM releases WHERE id = NEW.id),
+      (SELECT terms FROM server_tools WHERE id = -NEW.id))) t
+    WHERE NEW.shelf <> '@'
     UNION ALL SELECT NEW.shelf, '', 1 WHERE NEW.shelf <> '@'
     ON CONFLICT (shelf, term) DO UPDATE SET docs = docs + 1;
   INSERT INTO search_groups (shelf, namespace, docs) SELECT NEW.shelf, NEW.namespace, 1 WHERE NEW.shelf <> '@'
@@ -140,32 +144,41 @@ END;
 CREATE TRIGGER search_docs_taken AFTER DELETE ON search_docs
 BEGIN
   DELETE FROM search_postings WHERE shelf = OLD.shelf AND namespace = OLD.namespace AND doc = OLD.id
-    AND term IN (SELECT key FROM json_each(OLD.terms));
-  UPDATE search_terms SET docs = docs - 1 WHERE shelf = OLD.shelf AND OLD.shelf <> '@'
-    AND term IN (SELECT key FROM json_each(OLD.terms) UNION ALL SELECT '');
-  DELETE FROM search_terms WHERE shelf = OLD.shelf AND docs <= 0
-    AND term IN (SELECT key FROM json_each(OLD.terms) UNION ALL SELECT '');
+    AND term IN (SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
+      (SELECT terms FROM server_tools WHERE id = -OLD.id))));
+  UPDATE search_terms SET docs = docs - 1 WHERE shelf = OLD.shelf AND OLD.shelf <> '@' AND term IN (
+    SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
+      (SELECT terms FROM server_tools WHERE id = -OLD.id))) UNION ALL SELECT '');
+  DELETE FROM search_terms WHERE shelf = OLD.shelf AND docs <= 0 AND term IN (
+    SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
+      (SELECT terms FROM server_tools WHERE id = -OLD.id))) UNION ALL SELECT '');
   UPDATE search_groups SET docs = docs - 1 WHERE shelf = OLD.shelf AND namespace = OLD.namespace;
   DELETE FROM search_groups WHERE shelf = OLD.shelf AND namespace = OLD.namespace AND docs <= 0;
 END;
 
--- A document that changes its shelf or its words leaves and comes back.
-CREATE TRIGGER search_docs_moved AFTER UPDATE OF shelf, terms ON search_docs
+CREATE TRIGGER search_docs_moved AFTER UPDATE OF shelf ON search_docs
 BEGIN
   DELETE FROM search_postings WHERE shelf = OLD.shelf AND namespace = OLD.namespace AND doc = OLD.id
-    AND term IN (SELECT key FROM json_each(OLD.terms));
-  UPDATE search_terms SET docs = docs - 1 WHERE shelf = OLD.shelf AND OLD.shelf <> '@'
-    AND term IN (SELECT key FROM json_each(OLD.terms) UNION ALL SELECT '');
-  INSERT OR REPLACE INTO search_postings (shelf, term, namespace, doc, impact, head)
-    SELECT NEW.shelf, key, NEW.namespace, NEW.id, value ->> 0, value ->> 1 FROM json_each(NEW.terms);
-  INSERT INTO search_terms (shelf, term, docs)
-    SELECT NEW.shelf, key, 1 FROM json_each(NEW.terms) WHERE NEW.shelf <> '@'
-    UNION ALL SELECT NEW.shelf, '', 1 WHERE NEW.shelf <> '@'
-    ON CONFLICT (shelf, term) DO UPDATE SET docs = docs + 1;
-  DELETE FROM search_terms WHERE shelf = OLD.shelf AND docs <= 0
-    AND term IN (SELECT key FROM json_each(OLD.terms) UNION ALL SELECT '');
+    AND term IN (SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
+      (SELECT terms FROM server_tools WHERE id = -OLD.id))));
+  UPDATE search_terms SET docs = docs - 1 WHERE shelf = OLD.shelf AND OLD.shelf <> '@' AND term IN (
+    SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
+      (SELECT terms FROM server_tools WHERE id = -OLD.id))) UNION ALL SELECT '');
+  DELETE FROM search_terms WHERE shelf = OLD.shelf AND docs <= 0 AND term IN (
+    SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
+      (SELECT terms FROM server_tools WHERE id = -OLD.id))) UNION ALL SELECT '');
   UPDATE search_groups SET docs = docs - 1 WHERE shelf = OLD.shelf AND namespace = OLD.namespace;
   DELETE FROM search_groups WHERE shelf = OLD.shelf AND namespace = OLD.namespace AND docs <= 0;
+  INSERT OR REPLACE INTO search_postings (shelf, term, namespace, doc, impact, head)
+    SELECT NEW.shelf, t.key, NEW.namespace, NEW.id, t.value ->> 0, t.value ->> 1
+    FROM json_each(iif(NEW.kind = 'skill', (SELECT terms FROM releases WHERE id = NEW.id),
+      (SELECT terms FROM server_tools WHERE id = -NEW.id))) t;
+  INSERT INTO search_terms (shelf, term, docs)
+    SELECT NEW.shelf, t.key, 1 FROM json_each(iif(NEW.kind = 'skill', (SELECT terms FROM releases WHERE id = NEW.id),
+      (SELECT terms FROM server_tools WHERE id = -NEW.id))) t
+    WHERE NEW.shelf <> '@'
+    UNION ALL SELECT NEW.shelf, '', 1 WHERE NEW.shelf <> '@'
+    ON CONFLICT (shelf, term) DO UPDATE SET docs = docs + 1;
   INSERT INTO search_groups (shelf, namespace, docs) SELECT NEW.shelf, NEW.namespace, 1 WHERE NEW.shelf <> '@'
     ON CONFLICT (shelf, namespace) DO UPDATE SET docs = docs + 1;
 END;
@@ -175,14 +188,21 @@ CREATE TRIGGER skills_indexed AFTER UPDATE OF current, visibility, deleted_at ON
 WHEN OLD.current IS NOT NEW.current OR OLD.visibility <> NEW.visibility OR OLD.deleted_at IS NOT NEW.deleted_at
 BEGIN
   DELETE FROM search_docs WHERE namespace = NEW.namespace AND kind = 'skill' AND path = NEW.path;
-  INSERT INTO search_docs (id, kind, namespace, path, version, shelf, terms)
-    SELECT id, kind, namespace, path, version, shelf, terms FROM search_due
+  INSERT INTO search_docs (id, kind, namespace, path, version, shelf)
+    SELECT id, kind, namespace, path, version, shelf FROM search_due
     WHERE namespace = NEW.namespace AND kind = 'skill' AND path = NEW.path;
 END;
 
-CREATE TRIGGER releases_indexed AFTER UPDATE OF terms ON releases
+CREATE TRIGGER releases_to_reindex BEFORE UPDATE OF terms ON releases
 BEGIN
-  UPDATE search_docs SET terms = NEW.terms WHERE id = NEW.id;
+  DELETE FROM search_docs WHERE id = OLD.id;
+END;
+
+CREATE TRIGGER releases_reindexed AFTER UPDATE OF terms ON releases
+BEGIN
+  INSERT INTO search_docs (id, kind, namespace, path, version, shelf)
+    SELECT id, kind, namespace, path, version, shelf FROM search_due
+    WHERE namespace = NEW.namespace AND kind = 'skill' AND path = NEW.path AND version = NEW.version;
 END;
 
 CREATE TRIGGER releases_unindexed BEFORE DELETE ON releases
@@ -194,8 +214,8 @@ CREATE TRIGGER collection_items_indexed AFTER INSERT ON collection_items
 WHEN NEW.version IS NOT NULL AND NOT EXISTS (SELECT 1 FROM search_docs
   WHERE namespace = NEW.skill_namespace AND kind = 'skill' AND path = NEW.skill_path AND version = NEW.version)
 BEGIN
-  INSERT INTO search_docs (id, kind, namespace, path, version, shelf, terms)
-    SELECT id, kind, namespace, path, version, shelf, terms FROM search_due
+  INSERT INTO search_docs (id, kind, namespace, path, version, shelf)
+    SELECT id, kind, namespace, path, version, shelf FROM search_due
     WHERE namespace = NEW.skill_namespace AND kind = 'skill' AND path = NEW.skill_path AND version = NEW.version;
 END;
 
@@ -209,18 +229,26 @@ END;
 
 CREATE TRIGGER server_tools_indexed AFTER INSERT ON server_tools
 BEGIN
-  INSERT INTO search_docs (id, kind, namespace, path, version, shelf, terms)
+  INSERT INTO search_docs (id, kind, namespace, path, version, shelf)
     SELECT -NEW.id, 'tool', NEW.namespace, NEW.server || '/' || NEW.name, '',
-      iif(visibility = 'public', '/', '/' || NEW.namespace), NEW.terms
+      iif(visibility = 'public', '/', '/' || NEW.namespace)
     FROM namespaces WHERE name = NEW.namespace AND deleted_at IS NULL;
+END;
+
+CREATE TRIGGER server_tools_to_reindex BEFORE UPDATE OF terms ON server_tools
+BEGIN
+  DELETE FROM search_docs WHERE id = -OLD.id;
 END;
 
 CREATE TRIGGER server_tools_reindexed AFTER UPDATE OF terms ON server_tools
 BEGIN
-  UPDATE search_docs SET terms = NEW.terms WHERE id = -NEW.id;
+  INSERT INTO search_docs (id, kind, namespace, path, version, shelf)
+    SELECT -NEW.id, 'tool', NEW.namespace, NEW.server || '/' || NEW.name, '',
+      iif(visibility = 'public', '/', '/' || NEW.namespace)
+    FROM namespaces WHERE name = NEW.namespace AND deleted_at IS NULL;
 END;
 
-CREATE TRIGGER server_tools_unindexed AFTER DELETE ON server_tools
+CREATE TRIGGER server_tools_unindexed BEFORE DELETE ON server_tools
 BEGIN
   DELETE FROM search_docs WHERE id = -OLD.id;
 END;

@@ -12,6 +12,7 @@ import { shelveSome } from "../storage/search-index.ts";
 import { requireOperator } from "./caller.ts";
 import type { ApiContext } from "./caller.ts";
 import { readJson } from "./json.ts";
+import { requireKnown } from "./query.ts";
 
 /** The search index, for the operator: it keeps itself, and can be made anew while everybody goes on searching. */
 export const searchIndexApi = new Hono<AppEnv>();
@@ -23,6 +24,7 @@ const request = z.strictObject({ cursor: z.string().nullish() });
 /** One step; `next_cursor` is where to go on, null when all is done. `npm run reindex` goes through all of them. */
 searchIndexApi.post("/search-index/rebuild", async (context) => {
   await requireOperator(context);
+  requireKnown(context, []);
   const { cursor } = await readJson(context, request);
   const position = cursor === undefined || cursor === null ? undefined : parseCursor(list, cursor);
   const place = position === undefined ? rebuildStart : (JSON.parse(position.key) as RebuildPlace);

@@ -7,7 +7,7 @@ import { withoutSecrets } from "../domain/redact.ts";
 import { candidates, movingUri, parseSkillUri, pinnedUri, skillScheme } from "../domain/uri.ts";
 import { listGroups } from "../storage/finding.ts";
 import { listListed } from "./lists.ts";
-import { useSkill } from "./prompts.ts";
+import { findPrompt, useSkill } from "./prompts.ts";
 import { templateAt } from "./resources.ts";
 import { uriOf } from "./visit.ts";
 import type { Visit } from "./visit.ts";
@@ -30,7 +30,10 @@ export async function complete(visit: Visit, { ref, argument }: CompleteParams) 
 
 /** Only the skill can be completed, and only where a prompt asks which; a task is the person's own words. */
 async function completePrompt(visit: Visit, name: string, argument: CompleteParams["argument"]): Promise<string[]> {
-  if (name !== useSkill.name || argument.name !== "skill") return [];
+  const isOurs = name === useSkill.name;
+  if (!isOurs && (await findPrompt(visit, name)) === undefined) throw unknown(`prompt "${name}"`);
+  if (argument.name === "task") return [];
+  if (!isOurs || argument.name !== "skill") throw unknown(`argument "${argument.name}"`);
   const begun = argument.value.toLowerCase();
   const names = (await listed(visit, begun)).map((row) => (isNamespaceAddress(visit) ? row.path : row.name));
   return [...names.filter((one) => one.startsWith(begun)), ...names.filter((one) => one.indexOf(begun) > 0)];

@@ -92,7 +92,7 @@ interface PromptKey {
   pinned: Version | null;
 }
 
-async function findPrompt(visit: Visit, name: string): Promise<PromptKey | undefined> {
+export async function findPrompt(visit: Visit, name: string): Promise<PromptKey | undefined> {
   const { namespace } = visit.address;
   if (isByPath(visit)) return isSkillPath(name) ? { namespace: namespace!, path: name, pinned: null } : undefined;
   const { items } = await listListed(visit, "prompts", undefined);

@@ -109,12 +109,18 @@ function describeSkill({ name, description }: { name: string; description: strin
 
 /** Every host pays for each word of it, so what says nothing is left out. */
 function schemaOf(schema: z.ZodObject, io: "input" | "output"): { type: "object" } {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
+  const { $schema: _, additionalProperties, ...rest } = z.toJSONSchema(schema, { io });
+  // Only for what is sent to us it matters that nothing else may be there.
+  if (io === "input" && additionalProperties === false) Object.assign(rest, { additionalProperties });
   return JSON.parse(JSON.stringify(rest, (key, value: unknown) => (isIdle(key, value) ? undefined : value))) as {
     type: "object";
   };
 }
 
 function isIdle(key: string, value: unknown): boolean {
-  return key === "additionalProperties" || value === Number.MAX_SAFE_INTEGER || value === Number.MIN_SAFE_INTEGER;
+  return (
+    (key === "additionalProperties" && typeof value === "object") ||
+    value === Number.MAX_SAFE_INTEGER ||
+    value === Number.MIN_SAFE_INTEGER
+  );
 }

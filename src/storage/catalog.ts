@@ -49,9 +49,8 @@ export class Catalog {
    * get a page from memory, but only where the gate, asked in the same batch, admits it and names the same revision.
    */
   async listEntries(namespace: Namespace, after: string, limit: number): Promise<Page<sql.EntryRow>> {
-    const isAnonymous = !this.#viewer.everything && this.#viewer.tokenId === null;
     const memo =
-      isAnonymous && this.#isNamespace(namespace) && this.#gate === undefined ? remembered(this.#db) : undefined;
+      this.isStranger && this.#isNamespace(namespace) && this.#gate === undefined ? remembered(this.#db) : undefined;
     const key = `${namespace} ${limit} ${after}`;
     const known = memo?.get(key);
     const range = [namespace, after, limit + 1, maxPageBytes, limit, known?.stamp ?? null];
@@ -152,6 +151,11 @@ export class Catalog {
   /** What the address reaches: the questions of finding (finding.ts) are asked of the same tables in other ways. */
   get reach(): Reach {
     return this.#reach;
+  }
+
+  /** Whether whoever looks brought no credential. */
+  get isStranger(): boolean {
+    return !this.#viewer.everything && this.#viewer.tokenId === null;
   }
 
   /** A question of finding.ts, in the same round trip as the gate: its statement begins with the viewer's parameters. */

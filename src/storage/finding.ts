@@ -3,7 +3,7 @@ import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { Catalog } from "./catalog.ts";
 import { listCollectionGroups, listHeldGroups, listNamespaceGroups, nearestCollections } from "./groups-sql.ts";
 import type { GroupRow } from "./groups-sql.ts";
-import type { Reached } from "./scoring-sql.ts";
+import type { Asked, Reached } from "./scoring-sql.ts";
 import { findEntries as entriesOf, searchSkills, searchTools } from "./search-sql.ts";
 import type { SearchRow, ToolRow } from "./search-sql.ts";
 
@@ -23,17 +23,21 @@ export interface SearchRange {
 
 /** Skills that hold any of the words, best first; see scoring-sql.ts. */
 export function findSkills(catalog: Catalog, question: Question, range: SearchRange): Promise<SearchRow[]> {
-  return catalog.ask<SearchRow>(searchSkills(reachedBy(catalog)), ...parametersOf(catalog, question, range, ""));
+  return catalog.ask<SearchRow>(searchSkills(askedOf(catalog)), ...parametersOf(catalog, question, range, ""));
 }
 
 /** The same for the tools of companion servers. */
 export function findTools(catalog: Catalog, question: Question, range: SearchRange): Promise<ToolRow[]> {
-  return catalog.ask<ToolRow>(searchTools(reachedBy(catalog)), ...parametersOf(catalog, question, range, "/"));
+  return catalog.ask<ToolRow>(searchTools(askedOf(catalog)), ...parametersOf(catalog, question, range, "/"));
 }
 
 function reachedBy({ reach }: Catalog): Reached {
   if (reach.collection !== undefined) return "collection";
   return reach.namespace === undefined ? "everything" : "namespace";
+}
+
+function askedOf(catalog: Catalog): Asked {
+  return { reached: reachedBy(catalog), isStranger: catalog.isStranger };
 }
 
 function parametersOf(catalog: Catalog, question: Question, { limit, after }: SearchRange, shelf: "" | "/") {

@@ -13,6 +13,12 @@ import { sightSql } from "./viewer.ts";
  */
 export type Reached = "everything" | "namespace" | "collection";
 
+/** Which of the statements: what is searched, and whether whoever asks has a credential. */
+export interface Asked {
+  reached: Reached;
+  isStranger: boolean;
+}
+
 /**
  * `shelves`: what is read. Besides what everybody finds that is what the caller's own namespace keeps to itself; the
  * operator reads all. `counted`: what frequencies are counted over, which is never more than the caller may read, so
@@ -55,7 +61,10 @@ led (place, term, docs, weight, leads) AS MATERIALIZED (
   FROM weighted
 )`;
 
-/** Whoever is held to a path finds below it, and what everybody finds. */
+/**
+ * Whoever is held to a path finds below it, and what everybody finds. Strangers have no path, and their searches are
+ * not slowed down by the question.
+ */
 const underPathSql = `(p.shelf IN ('', '/') OR coalesce((SELECT below FROM viewer), '') = ''
   OR EXISTS (SELECT 1 FROM search_docs d WHERE d.id = p.doc
     AND substr(d.path || '/', 1, length((SELECT below FROM viewer))) = (SELECT below FROM viewer)))`;
@@ -64,60 +73,62 @@ const underPathSql = `(p.shelf IN ('', '/') OR coalesce((SELECT below FROM viewe
  * In all of the registry: the postings of the leading terms, in the order of the index. What the scope holds is what is
  * counted.
  */
-const hitsAnywhereSql = `
-hits (doc, shelf, namespace, score) AS MATERIALIZED (
-  SELECT p.doc, p.shelf, p.namespace, sum(l.weight * p.impact)
+const hitsAnywhereSql = (seen: string) => `
+hits (doc, score) AS MATERIALIZED (
+  SELECT p.doc, sum(l.weight * p.impact)
   FROM shelves s CROSS JOIN led l CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = l.term
-  WHERE l.leads AND ${underPathSql} GROUP BY p.doc
+  WHERE l.leads AND ${seen} GROUP BY p.doc
 ),
 held (place, docs) AS MATERIALIZED (SELECT place, docs FROM weighted),
-exact (doc, shelf, namespace) AS MATERIALIZED (
-  SELECT p.doc, p.shelf, p.namespace FROM shelves s CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9
-  WHERE ${underPathSql} LIMIT ?11
+exact (doc) AS MATERIALIZED (
+  SELECT p.doc FROM shelves s CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 WHERE ${seen} LIMIT ?11
 )`;
 
 /** Where postings are few: kept, to be added up by document and counted by term. */
 const summedSql = `
-hits (doc, shelf, namespace, score) AS MATERIALIZED (
-  SELECT doc, shelf, namespace, sum(worth) FROM met GROUP BY doc
-),
+hits (doc, score) AS MATERIALIZED (SELECT doc, sum(worth) FROM met GROUP BY doc),
 held (place, docs) AS MATERIALIZED (SELECT place, count(*) FROM met GROUP BY place)`;
 
 const metInNamespace = (more: string) => `
-  SELECT l.place, l.weight * p.impact AS worth, p.doc, p.shelf, p.namespace
+  SELECT l.place, l.weight * p.impact AS worth, p.doc
   FROM ${more}shelves s CROSS JOIN led l
   CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = l.term AND p.namespace = ?5`;
 
-const hitsInNamespaceSql = `
-met (place, worth, doc, shelf, namespace) AS MATERIALIZED (
-  ${metInNamespace("")} WHERE l.leads AND ${underPathSql}
+const hitsInNamespaceSql = (seen: string) => `
+met (place, worth, doc) AS MATERIALIZED (
+  ${metInNamespace("")} WHERE l.leads AND ${seen}
 ),${summedSql},
-exact (doc, shelf, namespace) AS MATERIALIZED (
-  SELECT p.doc, p.shelf, p.namespace
-  FROM shelves s CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 AND p.namespace = ?5
-  WHERE ${underPathSql} LIMIT ?11
+exact (doc) AS MATERIALIZED (
+  SELECT p.doc FROM shelves s
+  CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 AND p.namespace = ?5
+  WHERE ${seen} LIMIT ?11
 )`;
 
 /**
- * In a collection: its documents are known and few, so each is looked up under each term. One of all skills of its
- * namespace (`opened`) is searched as the namespace is.
+ * In a collection: its documents are known and few. Under a common word each of them is looked up; of a rare one all
+ * postings are read, which are fewer. One of all skills of its namespace (`opened`) is searched as the namespace is.
  */
-const hitsInCollectionSql = `
-met (place, worth, doc, shelf, namespace) AS MATERIALIZED (
-  SELECT l.place, l.weight * p.impact, p.doc, p.shelf, p.namespace
-  FROM picked k CROSS JOIN led l
+const hitsInCollectionSql = (seen: string) => `
+met (place, worth, doc) AS MATERIALIZED (
+  SELECT l.place, l.weight * p.impact, p.doc
+  FROM led l CROSS JOIN picked k
   CROSS JOIN search_postings p ON p.shelf = k.shelf AND p.term = l.term AND p.namespace = k.namespace AND p.doc = k.doc
-  WHERE l.leads
+  WHERE l.leads AND l.docs > (SELECT docs FROM scope)
   UNION ALL
-  ${metInNamespace("opened o CROSS JOIN ")} WHERE o.is_all AND l.leads AND ${underPathSql}
+  SELECT l.place, l.weight * p.impact, p.doc
+  FROM led l CROSS JOIN (SELECT DISTINCT shelf FROM picked) h
+  CROSS JOIN search_postings p ON p.shelf = h.shelf AND p.term = l.term
+  WHERE l.leads AND l.docs <= (SELECT docs FROM scope) AND p.doc IN (SELECT doc FROM picked)
+  UNION ALL
+  ${metInNamespace("opened o CROSS JOIN ")} WHERE o.is_all AND l.leads AND ${seen}
 ),${summedSql},
-exact (doc, shelf, namespace) AS MATERIALIZED (
-  SELECT p.doc, p.shelf, p.namespace FROM picked k
+exact (doc) AS MATERIALIZED (
+  SELECT p.doc FROM picked k
   CROSS JOIN search_postings p ON p.shelf = k.shelf AND p.term = ?9 AND p.namespace = k.namespace AND p.doc = k.doc
   UNION ALL
-  SELECT p.doc, p.shelf, p.namespace FROM opened o CROSS JOIN shelves s
+  SELECT p.doc FROM opened o CROSS JOIN shelves s
   CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 AND p.namespace = ?5
-  WHERE o.is_all AND ${underPathSql}
+  WHERE o.is_all AND ${seen}
 )`;
 
 /**
@@ -126,24 +137,24 @@ exact (doc, shelf, namespace) AS MATERIALIZED (
  */
 const bestSql = `
 total (weight) AS MATERIALIZED (SELECT coalesce(sum(weight), 0) FROM weighted WHERE docs > 0),
-found (doc, shelf, namespace, score, is_exact) AS MATERIALIZED (
-  SELECT doc, shelf, namespace, 0, 1 FROM exact
+found (doc, score, is_exact) AS MATERIALIZED (
+  SELECT doc, 0, 1 FROM exact
   UNION ALL
-  SELECT doc, shelf, namespace, score, 0 FROM hits
+  SELECT doc, score, 0 FROM hits
   WHERE score >= coalesce((SELECT score FROM hits ORDER BY score DESC LIMIT 1 OFFSET ?11), 0)
     AND doc NOT IN (SELECT doc FROM exact)
 ),
-best (doc, shelf, namespace, is_exact, score) AS MATERIALIZED (
-  SELECT f.doc, f.shelf, f.namespace, f.is_exact,
+best (doc, shelf, namespace, path, version, is_exact, score) AS MATERIALIZED (
+  SELECT f.doc, d.shelf, d.namespace, d.path, d.version, f.is_exact,
     CASE
       WHEN f.is_exact THEN 1.0
       WHEN (SELECT weight FROM total) = 0 THEN 0.0
       ELSE round((f.score + coalesce((
         SELECT sum(l.weight * p.impact) FROM led l CROSS JOIN search_postings p
-          ON p.shelf = f.shelf AND p.term = l.term AND p.namespace = f.namespace AND p.doc = f.doc
+          ON p.shelf = d.shelf AND p.term = l.term AND p.namespace = d.namespace AND p.doc = f.doc
         WHERE NOT l.leads), 0)) / (1000.0 * (SELECT weight FROM total)), 4)
     END
-  FROM found f
+  FROM found f CROSS JOIN search_docs d ON d.id = f.doc
 )`;
 
 const sizeOfNamespace = `
@@ -157,7 +168,7 @@ const scopeSql: Readonly<Record<Reached, string>> = {
   SELECT iif((SELECT is_all FROM opened), (${sizeOfNamespace}), (SELECT count(*) FROM picked)))`,
 };
 
-const foundSql: Readonly<Record<Reached, string>> = {
+const foundSql: Readonly<Record<Reached, (seen: string) => string>> = {
   everything: hitsAnywhereSql,
   namespace: hitsInNamespaceSql,
   collection: hitsInCollectionSql,
@@ -167,9 +178,10 @@ const foundSql: Readonly<Record<Reached, string>> = {
  * Statements go on from here: `best` joined with what it is about, as `b`. `picked`: the CTEs that say what a collection
  * holds, needed where one is searched.
  */
-export function scoringSql(reached: Reached, picked: string): string {
+export function scoringSql({ reached, isStranger }: Asked, picked: string): string {
   const held = reached === "collection" ? [picked] : [];
-  return [sightSql, shelvesSql, ...held, scopeSql[reached], weightsSql, foundSql[reached], bestSql].join();
+  const hits = foundSql[reached](isStranger ? "true" : underPathSql);
+  return [sightSql, shelvesSql, ...held, scopeSql[reached], weightsSql, hits, bestSql].join();
 }
 
 /** What the best documents hold of each word, for the decision whether anything fits (domain/search/decide.ts). */

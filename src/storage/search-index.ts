@@ -142,12 +142,12 @@ UPDATE namespaces SET to_shelve = 0 WHERE name = ?1 AND NOT EXISTS (${misplaced}
 
 const dropUndue = `
 DELETE FROM search_docs WHERE id IN (
-  SELECT d.id FROM search_docs d WHERE d.namespace = ?1 AND (d.id, d.shelf, d.version, d.terms) NOT IN (
-    SELECT id, shelf, version, terms FROM search_due WHERE namespace = ?1) LIMIT ?2)`;
+  SELECT d.id FROM search_docs d WHERE d.namespace = ?1 AND (d.id, d.shelf, d.version) NOT IN (
+    SELECT id, shelf, version FROM search_due WHERE namespace = ?1) LIMIT ?2)`;
 
 const addDue = `
-INSERT INTO search_docs (id, kind, namespace, path, version, shelf, terms)
-SELECT id, kind, namespace, path, version, shelf, terms FROM search_due
+INSERT INTO search_docs (id, kind, namespace, path, version, shelf)
+SELECT id, kind, namespace, path, version, shelf FROM search_due
 WHERE namespace = ?1 AND id NOT IN (SELECT id FROM search_docs WHERE namespace = ?1) LIMIT ?2`;
 
 /** ?1 shelf, ?2 term, ?3 terms */
@@ -163,7 +163,8 @@ const stretch = `(shelf, term) > (?1, ?2) AND (shelf, term) <= (?3, ?4)`;
 const dropStray = `
 DELETE FROM search_postings WHERE ${stretch} AND NOT EXISTS (
   SELECT 1 FROM search_docs d WHERE d.id = search_postings.doc AND d.shelf = search_postings.shelf
-    AND json_type(d.terms, '$."' || search_postings.term || '"') IS NOT NULL)`;
+    AND json_type(iif(d.kind = 'skill', (SELECT terms FROM releases WHERE id = d.id),
+      (SELECT terms FROM server_tools WHERE id = -d.id)), '$."' || search_postings.term || '"') IS NOT NULL)`;
 
 const dropCounts = `DELETE FROM search_terms WHERE ${stretch} AND term <> ''`;
 

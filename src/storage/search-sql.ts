@@ -1,7 +1,7 @@
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import type { Version } from "../domain/version.ts";
 import { matchedSql, questionJsonSql, scoringSql } from "./scoring-sql.ts";
-import type { Reached } from "./scoring-sql.ts";
+import type { Asked } from "./scoring-sql.ts";
 import { listedAnywhereSql, openedAnywhereSql, viewerSql } from "./viewer.ts";
 
 /** What every row of a search says of the whole question, and the first few of how they meet it. */
@@ -40,7 +40,7 @@ export interface ToolRow extends Judged {
 const order = `ORDER BY b.score DESC, b.namespace, b.path`;
 
 /** How many of the best rows the decision whether anything fits looks at closely. */
-const judgedSql = `row_number() OVER (${order}) <= 5`;
+const judgedSql = `row_number() OVER (${order}) <= 2`;
 
 const openedSql = `opened (is_all) AS MATERIALIZED (
   SELECT c.is_all FROM viewer v CROSS JOIN collections c ON c.namespace = ?2 AND c.name = ?3
@@ -60,7 +60,7 @@ picked (doc, shelf, namespace) AS MATERIALIZED (
 )`;
 
 const pinnedSql = `(SELECT i.version FROM collection_items i WHERE i.namespace = ?2 AND i.collection = ?3
-  AND i.skill_namespace = s.namespace AND i.skill_path = s.path)`;
+  AND i.skill_namespace = b.namespace AND i.skill_path = b.path)`;
 
 /**
  * A cursor names the row that the page before ended with, and the score that it had. Its present score counts, since
@@ -68,30 +68,31 @@ const pinnedSql = `(SELECT i.version FROM collection_items i WHERE i.namespace =
  */
 const startSql = `start (score) AS MATERIALIZED (
   SELECT coalesce((
-    SELECT b.score FROM best b CROSS JOIN search_docs d ON d.id = b.doc WHERE d.namespace = ?13 AND d.path = ?14), ?12)
+    SELECT score FROM best WHERE namespace = ?13 AND path = ?14), ?12)
 )`;
 
 const behind = `(?12 IS NULL OR b.score < (SELECT score FROM start)
-  OR (b.score = (SELECT score FROM start) AND (d.namespace, d.path) > (?13, ?14)))`;
+  OR (b.score = (SELECT score FROM start) AND (b.namespace, b.path) > (?13, ?14)))`;
 
-export function searchSkills(reached: Reached): string {
+export function searchSkills(asked: Asked): string {
+  const isCollection = asked.reached === "collection";
+  // A release that is current is never yanked; one that is pinned may be. Releases have long rows, so few are asked.
+  const living = `(b.shelf <> '@' OR EXISTS (SELECT 1 FROM releases r WHERE r.id = b.doc AND r.yanked_at IS NULL))`;
   return `
-WITH ${scoringSql(reached, pickedSkills)},
+WITH ${scoringSql(asked, pickedSkills)},
 ${startSql},
 shown AS MATERIALIZED (
-  SELECT b.doc, b.shelf, b.score, b.is_exact, s.namespace, s.path, r.name, r.description, n.title, ${pinnedSql} AS pinned
+  SELECT b.doc, b.shelf, b.score, b.is_exact, s.namespace, s.path, n.title
   FROM viewer v CROSS JOIN best b
-  CROSS JOIN search_docs d ON d.id = b.doc
-  CROSS JOIN skills s ON s.namespace = d.namespace AND s.path = d.path
+  CROSS JOIN skills s ON s.namespace = b.namespace AND s.path = b.path
   CROSS JOIN namespaces n ON n.name = s.namespace
-  CROSS JOIN releases r ON r.id = b.doc
-  WHERE s.deleted_at IS NULL AND ${listedAnywhereSql} AND r.yanked_at IS NULL AND (d.version IS s.current OR ?3 IS NOT NULL)
+  WHERE s.deleted_at IS NULL AND ${listedAnywhereSql} AND ${isCollection ? living : "b.version IS s.current"}
     AND ${behind}
-  ORDER BY b.score DESC, d.namespace, d.path LIMIT ?8
+  ORDER BY b.score DESC, b.namespace, b.path LIMIT ?8
 )
-SELECT b.namespace, b.path, b.name, b.description, b.title, b.pinned, b.score, b.is_exact,
-  CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql} AS question
-FROM shown b ${order}`;
+SELECT b.namespace, b.path, r.name, r.description, b.title, ${isCollection ? pinnedSql : "NULL"} AS pinned,
+  b.score, b.is_exact, CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql} AS question
+FROM shown b CROSS JOIN releases r ON r.id = b.doc ${order}`;
 }
 
 /** A collection has the tools that its skills name. */
@@ -119,19 +120,18 @@ const namingSql = `(SELECT json_group_array(key) FROM (
 /** Tools of a namespace are seen by whoever sees all of it, and those of a public one by everybody. */
 const seenSql = `(v.everything OR n.visibility = 'public' OR (v.namespace = n.name AND v.below = '') OR ?3 IS NOT NULL)`;
 
-export function searchTools(reached: Reached): string {
+export function searchTools(asked: Asked): string {
   return `
-WITH ${scoringSql(reached, pickedTools)},
+WITH ${scoringSql(asked, pickedTools)},
 ${startSql},
 shown AS MATERIALIZED (
-  SELECT b.doc, b.shelf, b.score, b.is_exact, t.namespace, d.path, t.server, t.name AS tool, t.title, t.description, m.url
+  SELECT b.doc, b.shelf, b.score, b.is_exact, t.namespace, b.path, t.server, t.name AS tool, t.title, t.description, m.url
   FROM viewer v CROSS JOIN best b
-  CROSS JOIN search_docs d ON d.id = b.doc
   CROSS JOIN server_tools t ON t.id = -b.doc
   CROSS JOIN servers m ON m.namespace = t.namespace AND m.name = t.server
   CROSS JOIN namespaces n ON n.name = t.namespace
   WHERE n.deleted_at IS NULL AND ${seenSql} AND ${behind}
-  ORDER BY b.score DESC, d.namespace, d.path LIMIT ?8
+  ORDER BY b.score DESC, b.namespace, b.path LIMIT ?8
 )
 SELECT b.namespace, b.server, b.tool, b.title, b.description, b.url, b.score, b.is_exact, ${namingSql} AS skills,
   CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql} AS question

@@ -76,7 +76,7 @@ describe("a collection", () => {
     const resources = (await call(address, "resources/list")).result!["resources"] as { uri: string }[];
     expect(resources.map((resource) => resource.uri)).toEqual(await urisAt(address));
     const prompts = (await call(address, "prompts/list")).result!["prompts"] as { name: string }[];
-    expect(prompts.map((prompt) => prompt.name)).toEqual(["refunds", "pdf-forms"]);
+    expect(prompts.map((prompt) => prompt.name)).toEqual(["use-skill", "refunds", "pdf-forms"]);
     const prompt = await call(address, "prompts/get", { name: "pdf-forms" });
     expect(prompt.result!["description"]).toBe("What pdf-forms does");
   });

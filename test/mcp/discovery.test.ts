@@ -28,7 +28,10 @@ const namesOf = (cards: Card[]) => cards.map(({ name }) => name);
 
 const texts: Record<string, [description: string, body?: string]> = {
   "pdf-forms": ["Fill in and flatten PDF forms, and read what somebody filled in."],
-  "invoice-reminders": ["Write polite payment reminders for invoices that are overdue.", "Mention the dunning level.\n"],
+  "invoice-reminders": [
+    "Write polite payment reminders for invoices that are overdue.",
+    "Mention the dunning level.\n",
+  ],
   "log-triage": ["Read the logs of a service after an incident and find the first error.", "Use journalctl.\n"],
   "release-notes": ["Write release notes from merged pull requests since the last tag."],
   "expense-reports": ["Check travel expense reports against the receipts."],
@@ -52,7 +55,13 @@ const tools = [
 let space: string;
 let at: string;
 
-async function seed(namespace: string, name: string, description: string, body = "# Steps\n", extra = ""): Promise<void> {
+async function seed(
+  namespace: string,
+  name: string,
+  description: string,
+  body = "# Steps\n",
+  extra = "",
+): Promise<void> {
   const text = `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n${extra}---\n${body}`;
   const { status, body: answer } = await publish(namespace, { "SKILL.md": text });
   if (status !== 201) throw new Error(`${name}: ${status} ${JSON.stringify(answer)}`);
@@ -146,7 +155,12 @@ describe("search", () => {
     });
     expect(result.content).toContainEqual(expect.objectContaining({ type: "resource_link", uri: card!.uri }));
     const headers = { "mcp-protocol-version": "2025-03-26" };
-    const old = await legacy(at, "tools/call", { name: "search_skills", arguments: { query: "PDF form" } }, { headers });
+    const old = await legacy(
+      at,
+      "tools/call",
+      { name: "search_skills", arguments: { query: "PDF form" } },
+      { headers },
+    );
     expect(JSON.stringify(old.result)).not.toContain("resource_link");
   });
 
@@ -322,7 +336,10 @@ describe("the tools of a skill", () => {
       ]);
     }
     const missing = await call(at, "describe_tool", { skill: skill(), tool: "jobs/archive_job" });
-    expect([missing.isError, missing.content[0]!.text]).toEqual([true, expect.stringContaining("no registered server")]);
+    expect([missing.isError, missing.content[0]!.text]).toEqual([
+      true,
+      expect.stringContaining("no registered server"),
+    ]);
     const none = await call(at, "describe_tool", {
       skill: `skill://${space}/pdf-forms/SKILL.md`,
       tool: "jobs/get_job",
@@ -352,7 +369,7 @@ describe("the tools of a skill", () => {
     expect(JSON.stringify(mine.structuredContent)).toContain("open_vault");
     const theirs = await call("/mcp", "search_tools", { query: "open the vault of zurich" });
     expect(JSON.stringify(theirs)).not.toContain("vault/");
-    expect((await env.DB.prepare("SELECT shelf FROM search_docs WHERE path = 'vault/open_vault'").first("shelf"))).toBe(
+    expect(await env.DB.prepare("SELECT shelf FROM search_docs WHERE path = 'vault/open_vault'").first("shelf")).toBe(
       `/${hidden}`,
     );
   });

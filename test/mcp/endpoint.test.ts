@@ -116,7 +116,6 @@ describe("what a 2026-07-28 request may get wrong (protocol.md 1.4)", () => {
     "logging/setLevel",
     "resources/subscribe",
     "resources/unsubscribe",
-    "completion/complete",
     "tasks/get",
     "roots/list",
   ])("method %s: 404 -32601 with the request's id", async (method) => {
@@ -263,9 +262,11 @@ describe("what differs between the eras (protocol.md 3.3)", () => {
     const { result } = await modern(address, "server/discover");
     expect(result).toMatchObject({ resultType: "complete", supportedVersions: ["2026-07-28"], ttlMs: 5000 });
     expect(result?.["capabilities"]).toEqual({
-      tools: {},
+      tools: { filtering: true },
       resources: { listChanged: true, subscribe: true },
       prompts: {},
+      completions: {},
+      experimental: { "skill-registry/skills-list-query": {} },
       extensions: { "io.modelcontextprotocol/skills": { directoryRead: true } },
     });
   });

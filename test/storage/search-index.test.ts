@@ -10,7 +10,7 @@ import { api, newNamespace, publish, seedSkill, skillMdOf } from "../harness.ts"
 type Row = Record<string, string | number | null>;
 
 const tables = {
-  search_docs: "id, kind, namespace, path, version, shelf, terms",
+  search_docs: "id, kind, namespace, path, version, shelf",
   search_postings: "shelf, term, namespace, doc, impact, head",
   search_terms: "shelf, term, docs",
   search_groups: "shelf, namespace, docs",

@@ -8,6 +8,7 @@ import type { Entry } from "../../src/domain/entry.ts";
 import { movingUri, pinnedUri } from "../../src/domain/uri.ts";
 import type { Namespace, SkillPath } from "../../src/domain/names.ts";
 import type { Version } from "../../src/domain/version.ts";
+import { keepIndex } from "../../src/publish/reindex.ts";
 import { sweep } from "../../src/publish/sweep.ts";
 import { Blobs } from "../../src/storage/blobs.ts";
 import { api, eras, modern, newToken, publish, send, skillMdOf } from "../harness.ts";
@@ -55,8 +56,10 @@ async function dropEverything(): Promise<void> {
   const tables = await rowsOf(
     "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 4) NOT IN ('sqli', '_cf_') ORDER BY rowid",
   );
+  const views = await rowsOf("SELECT name FROM sqlite_master WHERE type = 'view'");
   await env.DB.batch([
     env.DB.prepare("PRAGMA defer_foreign_keys = ON"),
+    ...views.map(({ name }) => env.DB.prepare(`DROP VIEW ${name}`)),
     ...tables.toReversed().map(({ name }) => env.DB.prepare(`DROP TABLE ${name}`)),
   ]);
 }
@@ -207,7 +210,9 @@ describe("the present program, with that database", () => {
     }
   });
 
-  it("finds skills by their words", async () => {
+  it("finds skills by their words, once the hourly run has indexed them", async () => {
+    expect(await keepIndex(env.DB, new Blobs(env.BLOBS))).toBeGreaterThan(0);
+    expect(await keepIndex(env.DB, new Blobs(env.BLOBS))).toBe(0);
     const { result } = await modern("/mcp/first-light", "tools/call", {
       name: "search_skills",
       arguments: { query: "refund an invoice" },

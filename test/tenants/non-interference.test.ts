@@ -190,7 +190,7 @@ describe("after fifty private skills, unlisted ones, collections, tokens and mem
   it("the recording saw what is public, found by the word that the private ones are full of", () => {
     const before = recordedAs.get("anonymous")!.join("\n");
     expect(before).toContain("orange-jam");
-    expect(before).toContain('"score":0.6');
+    expect(before).toContain('"score":0.5');
     expect(before).toContain('"nextCursor"');
     expect(before).toContain('"next_cursor":"');
   });

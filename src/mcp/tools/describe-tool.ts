@@ -7,7 +7,7 @@ import type { Visit } from "../visit.ts";
 import { releaseAt } from "./skill-key.ts";
 import type { Tool } from "./tool.ts";
 
-const input = z.object({
+const input = z.strictObject({
   skill: z.string().describe("uri of its SKILL.md"),
   tool: z.string().describe("server/tool"),
 });

@@ -8,7 +8,7 @@ import { listName } from "../visit.ts";
 import type { Visit } from "../visit.ts";
 import type { Tool } from "./tool.ts";
 
-const input = z.object({ cursor: z.string().optional() });
+const input = z.strictObject({ cursor: z.string().optional() });
 
 /** What is here, without a single skill: how an agent that knows nothing begins at the price of a few lines. */
 export const listGroupsTool: Tool = {

@@ -12,7 +12,7 @@ import type { SkillKey } from "./skill-key.ts";
 import { linksFor } from "./tool.ts";
 import type { Tool, ToolAnswer } from "./tool.ts";
 
-const input = z.object({ uri: z.string(), pickId: z.string().optional() });
+const input = z.strictObject({ uri: z.string(), pickId: z.string().optional() });
 
 const output = z.object({
   uri: z.string(),

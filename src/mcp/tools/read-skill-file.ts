@@ -7,7 +7,7 @@ import { readContents } from "../resources.ts";
 import type { Visit } from "../visit.ts";
 import type { Tool } from "./tool.ts";
 
-export const uriInput = z.object({ uri: z.string().describe("A skill:// address") });
+export const uriInput = z.strictObject({ uri: z.string().describe("A skill:// address") });
 
 /** One file of a skill, for hosts that cannot read resources. */
 export const readSkillFile: Tool = {

@@ -18,7 +18,7 @@ const card = z.object({
   score: z.number(),
 });
 
-const input = z.object({
+const input = z.strictObject({
   query: queryField('The task in plain words, e.g. "fill in a PDF form"'),
   limit: z.int().min(1).max(maxSearchResults).default(defaultSearchResults),
 });
@@ -45,7 +45,8 @@ export const searchSkills: Tool = {
     const words = questionOf(withoutTraces(query)).map(({ term }) => term);
     visit.tally.searched({ pickId, words, shown, ...placeOf(visit) });
     const meta = { [`${metaPrefix}/ranking`]: rankingVersion };
-    if (shown.length === 0) return { ...(await answerNothing(visit, rows, { cards: [], pickId, evidence })), _meta: meta };
+    if (shown.length === 0)
+      return { ...(await answerNothing(visit, rows, { cards: [], pickId, evidence })), _meta: meta };
     const cards = shown.map((row) => ({
       uri: uriOf(row),
       name: row.name,

@@ -18,7 +18,7 @@ const card = z.looseObject({
   score: z.number(),
 });
 
-const input = z.object({
+const input = z.strictObject({
   query: queryField("What the tool should do"),
   limit: z.int().min(1).max(maxSearchResults).default(defaultSearchResults),
 });
