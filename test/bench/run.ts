@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { cases, seed } from "./cases.ts";
 import type { Case } from "./cases.ts";
 import { reportGrowth } from "./growth.ts";
+import { reportHeld } from "./held.ts";
 import { closeConnections, fire, send } from "./load.ts";
 import { reportLive, reportManyPublishes } from "./live.ts";
 import { build, migrate, start } from "./machine.ts";
@@ -48,6 +49,7 @@ async function main(): Promise<void> {
   try {
     const bundle = await build("test/bench/worker.ts");
     if (positionals.includes("search")) await measureSearch(bundle, state);
+    else if (positionals.includes("held")) await measureHeld(bundle, state);
     else if (options.live || positionals.includes("live")) await measureLive(bundle, state);
     else if (options.million) await measureGrowth(bundle, state, [1_000, 1_000_000]);
     else await measureEverything(bundle, state);
@@ -87,6 +89,13 @@ async function measureSearch(bundle: Bundle, state: string): Promise<void> {
   await during(bundle, state, async (machine) => {
     await migrate(machine.database);
     await reportSearch(machine, set, say);
+  });
+}
+
+async function measureHeld(bundle: Bundle, state: string): Promise<void> {
+  await during(bundle, state, async (machine) => {
+    await migrate(machine.database);
+    await reportHeld(machine, say, verdict);
   });
 }
 
