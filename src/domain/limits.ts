@@ -128,8 +128,8 @@ export const defaultSearchResults = 8;
  * query only help to order what its rarer ones found, which at 5,000 skills changes no measured order.
  */
 export const maxPostingsRead = 5_000;
-/** Documents of which a search looks at rights and every word: several times what it may show. */
-export const maxJudgedDocuments = 120;
+/** Documents of which a search looks at rights and every word: eight times what it may show. */
+export const maxJudgedDocuments = 200;
 /** Groups that one answer of list_groups holds, and that an abstention names. */
 export const maxGroupsListed = 50;
 export const nearestGroupsShown = 3;

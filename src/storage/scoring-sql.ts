@@ -8,6 +8,9 @@ import { sightSql } from "./viewer.ts";
  *   ?8 rows · ?9 the term of an exact name · ?10 postings to read · ?11 documents to look at
  *   ?12 ?13 ?14 score, namespace and path of the row to go on behind, or NULL (search-sql.ts)
  *
+ * A parameter stands in a LIMIT only as (SELECT ?8): SQLite plans a statement anew whenever the number in its LIMIT is
+ * bound again, and planning these takes longer than running them.
+ *
  * All sums are of integers, so that they are the same in whatever order they are made: `impact` and `head` in
  * thousandths, `weight` in thousandths of the inverse document frequency.
  */
@@ -81,7 +84,7 @@ hits (doc, score) AS MATERIALIZED (
 ),
 held (place, docs) AS MATERIALIZED (SELECT place, docs FROM weighted),
 exact (doc) AS MATERIALIZED (
-  SELECT p.doc FROM shelves s CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 WHERE ${seen} LIMIT ?11
+  SELECT p.doc FROM shelves s CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 WHERE ${seen} LIMIT (SELECT ?11)
 )`;
 
 /** Where postings are few: kept, to be added up by document and counted by term. */
@@ -101,7 +104,7 @@ met (place, worth, doc) AS MATERIALIZED (
 exact (doc) AS MATERIALIZED (
   SELECT p.doc FROM shelves s
   CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 AND p.namespace = ?5
-  WHERE ${seen} LIMIT ?11
+  WHERE ${seen} LIMIT (SELECT ?11)
 )`;
 
 /**

@@ -88,7 +88,7 @@ shown AS MATERIALIZED (
   CROSS JOIN namespaces n ON n.name = s.namespace
   WHERE s.deleted_at IS NULL AND ${listedAnywhereSql} AND ${isCollection ? living : "b.version IS s.current"}
     AND ${behind}
-  ORDER BY b.score DESC, b.namespace, b.path LIMIT ?8
+  ORDER BY b.score DESC, b.namespace, b.path LIMIT (SELECT ?8)
 )
 SELECT b.namespace, b.path, r.name, r.description, b.title, ${isCollection ? pinnedSql : "NULL"} AS pinned,
   b.score, b.is_exact, CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql} AS question
@@ -131,7 +131,7 @@ shown AS MATERIALIZED (
   CROSS JOIN servers m ON m.namespace = t.namespace AND m.name = t.server
   CROSS JOIN namespaces n ON n.name = t.namespace
   WHERE n.deleted_at IS NULL AND ${seenSql} AND ${behind}
-  ORDER BY b.score DESC, b.namespace, b.path LIMIT ?8
+  ORDER BY b.score DESC, b.namespace, b.path LIMIT (SELECT ?8)
 )
 SELECT b.namespace, b.server, b.tool, b.title, b.description, b.url, b.score, b.is_exact, ${namingSql} AS skills,
   CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql} AS question

@@ -55,31 +55,28 @@ const tools = [
 let space: string;
 let at: string;
 
-async function seed(
-  namespace: string,
-  name: string,
-  description: string,
-  body = "# Steps\n",
-  extra = "",
-): Promise<void> {
+async function seed(namespace: string, name: string, description: string, more: More = {}): Promise<void> {
+  const { body = "# Steps\n", extra = "" } = more;
   const text = `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n${extra}---\n${body}`;
   const { status, body: answer } = await publish(namespace, { "SKILL.md": text });
   if (status !== 201) throw new Error(`${name}: ${status} ${JSON.stringify(answer)}`);
 }
 
+interface More {
+  body?: string | undefined;
+  /** Lines of frontmatter. */
+  extra?: string;
+}
+
 beforeAll(async () => {
   space = await newNamespace();
   at = `/mcp/${space}`;
-  for (const [name, [description, body]] of Object.entries(texts)) await seed(space, name, description, body);
+  for (const [name, [description, body]] of Object.entries(texts)) await seed(space, name, description, { body });
   const server = { url: "https://jobs.example/mcp", title: "Jobs", tools };
   expect((await api("PUT", `/namespaces/${space}/servers/jobs`, server)).status).toBeLessThan(300);
-  await seed(
-    space,
-    "hire-people",
-    "Find candidates for an open position and prepare the interview.",
-    "# Steps\n",
-    'metadata:\n  mcp-tools: "jobs/search_jobs jobs/get_job jobs/archive_job"\n',
-  );
+  await seed(space, "hire-people", "Find candidates for an open position and prepare the interview.", {
+    extra: 'metadata:\n  mcp-tools: "jobs/search_jobs jobs/get_job jobs/archive_job"\n',
+  });
 });
 
 describe("search", () => {
@@ -105,14 +102,16 @@ describe("search", () => {
   it("cannot be bought by stuffing a description", async () => {
     const other = await newNamespace();
     await seed(other, "quarterly-budget", "Plan the money of the next three months.");
-    await seed(other, "cheap-pills", "quarterly budget ".repeat(50).trim(), "quarterly budget ".repeat(500));
+    await seed(other, "cheap-pills", "quarterly budget ".repeat(50).trim(), {
+      body: "quarterly budget ".repeat(500),
+    });
     expect(namesOf(await search(`/mcp/${other}`, "quarterly budget planning"))[0]).toBe("quarterly-budget");
   });
 
   it("knows the triggers and examples that an author names", async () => {
     const other = await newNamespace();
     const extra = 'triggers: ["kaputt melden"]\nexamples:\n  - "my bicycle has a flat tyre"\n';
-    await seed(other, "repair-desk", "Takes orders for the workshop.", "# Steps\n", extra);
+    await seed(other, "repair-desk", "Takes orders for the workshop.", { extra });
     await seed(other, "front-desk", "Greets visitors at the door.");
     expect(namesOf(await search(`/mcp/${other}`, "a flat tyre on my bicycle"))).toEqual(["repair-desk"]);
     expect(namesOf(await search(`/mcp/${other}`, "kaputt"))).toEqual(["repair-desk"]);
@@ -149,9 +148,11 @@ describe("search", () => {
   it("gives scores under our prefix too, and links to where the protocol has them", async () => {
     const result = await call(at, "search_skills", { query: "fill in a PDF form" });
     const [card] = result.structuredContent["cards"] as Card[];
-    expect(result._meta).toMatchObject({
-      "skill-registry/ranking": 1,
-      "skill-registry/scores": { [card!.uri]: card!.score },
+    expect(result).toMatchObject({
+      _meta: {
+        "skill-registry/ranking": 1,
+        "skill-registry/scores": { [card!.uri]: card!.score },
+      },
     });
     expect(result.content).toContainEqual(expect.objectContaining({ type: "resource_link", uri: card!.uri }));
     const headers = { "mcp-protocol-version": "2025-03-26" };
@@ -217,7 +218,7 @@ describe("skills/list with a query", () => {
 
   it("has pages whose cursor survives a publish and belongs to its query", async () => {
     const other = await newNamespace();
-    for (let index = 0; index < 30; index++) await seed(other, `lamp-${index}`, "Repair a lamp.", "# Steps\n");
+    for (let index = 0; index < 30; index++) await seed(other, `lamp-${index}`, "Repair a lamp.");
     const first = (await list(`/mcp/${other}`, { query: "repair a lamp" })).result!;
     expect(first["skills"]).toHaveLength(25);
     const cursor = first["nextCursor"];
