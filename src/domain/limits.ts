@@ -86,7 +86,8 @@ export const maxPickedSkills = 100;
 export const maxInstructionsLength = 1_000;
 /** Prompts become slash commands in a menu; more than this no person scrolls. */
 export const maxPrompts = 100;
-export const maxCursorBytes = 1024;
+/** A cursor names its query: `maxQueryLength` code points of up to 7 bytes as JSON, the longest key, all in base64. */
+export const maxCursorBytes = 6 * 1024;
 
 // Companion servers and their tools.
 /** What one skill can usefully drive; a host binds each of them with its schema. */

@@ -19,23 +19,23 @@ export async function writeInstructions(visit: Visit): Promise<string> {
   const beginning = [
     `${whatIsHere(visit, collection?.title)}: instructions to load when a task needs them.`,
     'Search: search_skills {"query":"fill in a PDF form"}. No cards: nothing fits; ask the user.',
-    `Load: load_skill {"uri":"<uri of a card>"}, then read_skill_file, describe_tool.${example(items[0])}`,
+    'Load: load_skill {"uri":"<uri of a card>"}, then read_skill_file, describe_tool.',
   ].join("\n");
+  const largest = groupsLine(visit, groups, maxFirstInstructions - beginning.length);
+  const room = maxFirstInstructions - beginning.length - largest.length;
   return [
-    beginning + groupsLine(visit, groups, maxFirstInstructions - beginning.length),
+    beginning + example(items[0], room) + largest,
     ...(collection === undefined || collection.instructions === "" ? [] : ["", collection.instructions]),
     "",
     ...(await whatElse(visit)),
   ].join("\n");
 }
 
-/** One that is here, for hosts and people who want to see one; none that would take all the room. */
-function example(first: ListedSkill | undefined): string {
-  const uri = first === undefined ? "" : uriOf(first);
-  return uri === "" || uri.length > maxExampleLength ? "" : ` For example ${uri}`;
+/** One that is here, for hosts and people who want to see one; none where the groups left no room. */
+function example(first: ListedSkill | undefined, room: number): string {
+  const text = first === undefined ? "" : ` For example ${uriOf(first)}`;
+  return text.length > room ? "" : text;
 }
-
-const maxExampleLength = 200;
 
 async function whatElse(visit: Visit): Promise<string[]> {
   return [
@@ -62,9 +62,14 @@ function groupsLine(visit: Visit, groups: readonly Group[], room: number): strin
 }
 
 function whatIsHere({ address }: Visit, title: string | undefined): string {
-  if (title !== undefined) return `Agent Skills that "${address.namespace}" picked: ${title.slice(0, maxTitleShown)}`;
+  if (title !== undefined) return `Agent Skills that "${address.namespace}" picked: ${begunOf(title)}`;
   if (address.namespace !== undefined) return `Agent Skills of "${address.namespace}"`;
   return address.isPersonal ? "Agent Skills that you may read" : "Agent Skills from every public namespace";
+}
+
+/** Whole characters of it. */
+function begunOf(title: string): string {
+  return title.slice(0, maxTitleShown).replace(/[\uD800-\uDBFF]$/, "");
 }
 
 /** So that a long title does not push the way to search out of the first 512 characters. */
