@@ -103,8 +103,10 @@ function describe({ name, title, description, input, output }: Tool): ListedTool
   };
 }
 
+const noArguments = { type: "object", additionalProperties: false } as const;
+
 function describeSkill({ name, description }: { name: string; description: string }): ListedTool {
-  return { name, description, inputSchema: { type: "object" }, annotations: hints };
+  return { name, description, inputSchema: noArguments, annotations: hints };
 }
 
 /** Every host pays for each word of it, so what says nothing is left out. */

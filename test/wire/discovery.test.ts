@@ -133,6 +133,13 @@ describe.each(clients)("with $client, negotiated to $protocolVersion,", ({ proto
       expect(await pickByPrompts(registry, "carburettor")).toEqual({ requests: ["completion/complete"] });
     });
 
+    test("at the root it completes what is featured, and reads that", async () => {
+      const root = await connect(`${origin}/mcp`);
+      const { skill } = await pickByPrompts(root, "publish");
+      expect(skill?.uri).toBe("skill://registry/publish-skills/SKILL.md");
+      await root.close();
+    });
+
     test("a template leads a person to any file of a skill, a part at a time", async () => {
       const host = hostOf(registry);
       const { resourceTemplates } = await host.listResourceTemplates();
@@ -190,7 +197,7 @@ describe.each(clients)("with $client, negotiated to $protocolVersion,", ({ proto
       ]);
       const { description, inputSchema, annotations } = tools.find(({ name }) => name === "file-vat-returns")!;
       expect(description).toBe("Prepare the quarterly VAT return from the sales and purchase journals.");
-      expect(inputSchema).toEqual({ type: "object" });
+      expect(inputSchema).toEqual({ type: "object", additionalProperties: false });
       expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false, openWorldHint: false });
     });
 
@@ -285,6 +292,7 @@ describe.each(eras)("on the raw wire of %s", (era) => {
       expect(instructions.length).toBeLessThan(2_048);
     }
     const own = (await greet(shelf, era)).instructions;
+    expect(own.indexOf("fiscal year")).toBeGreaterThan(own.indexOf("finance-office (6)"));
     expect(own.slice(0, 512)).toContain("finance-office (6)");
     expect(own).toContain("Ask which fiscal year is meant.");
     expect(own).toContain("Each skill here is also a tool without arguments");
@@ -297,6 +305,22 @@ test("who listens for a changing list of tools is promised it only where it chan
     (await firstMessage(await post(address, "2026-07-28", "subscriptions/listen", { notifications })))["params"];
   expect(await acknowledged(shelf)).toMatchObject({ notifications: { toolsListChanged: true } });
   expect(await acknowledged(`${origin}/mcp/${finance.namespace}`)).toMatchObject({ notifications: {} });
+});
+
+test("nobody is told of a changing list of tools where it does not change, though the skills there do", async () => {
+  const namespace = "quiet-tools";
+  await operator.createNamespace(namespace);
+  const client = new Client({ name: "listener", version: "1.0.0" }, { versionNegotiation: { mode: "legacy" } });
+  const [tools, resources] = [notices(), notices()];
+  client.setNotificationHandler("notifications/tools/list_changed", tools.ring);
+  client.setNotificationHandler("notifications/resources/list_changed", resources.ring);
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${origin}/mcp/${namespace}`)));
+  await operator.publish(namespace, skill("feed-fish", "Feed the fish in the lobby."));
+  await resources.heardUntil(async () => true);
+  await operator.publish(namespace, skill("walk-dogs", "Walk the dogs of the neighbours."));
+  await resources.heardUntil(async () => resources.count() > 1);
+  expect(tools.count()).toBe(0);
+  await client.close();
 });
 
 async function within<Answer>(
@@ -406,5 +430,5 @@ function notices() {
         done();
       };
     });
-  return { ring, heardUntil };
+  return { ring, heardUntil, count: () => rings };
 }
