@@ -16,6 +16,7 @@ import { reportNeighbour } from "./neighbour.ts";
 import { median, ratio, table, whole } from "./report.ts";
 import type { Sample } from "./report.ts";
 import { readSet } from "./search/data.ts";
+import { reportSearchGrowth } from "./search/growth.ts";
 import { reportSearch } from "./search/report.ts";
 import { eras, mcp } from "./requests.ts";
 
@@ -35,6 +36,8 @@ const { values: options, positionals } = parseArgs({
     live: { type: "boolean", default: false },
     /** Of a labelled set, as `npm run bench -- search --data DIR`; the set of this repository without it. */
     data: { type: "string" },
+    /** As `npm run bench -- search --sizes 1000,10000`: what a search costs in registries of so many skills. */
+    sizes: { type: "string" },
     rounds: { type: "string", default: "10" },
   },
 });
@@ -86,6 +89,9 @@ async function measureNeighbour(bundle: Bundle, state: string): Promise<void> {
 
 async function measureSearch(bundle: Bundle, state: string): Promise<void> {
   const set = await readSet(options.data ?? join(import.meta.dirname, "search-data"));
+  if (options.sizes !== undefined) {
+    return reportSearchGrowth({ bundle, state, set }, options.sizes.split(",").map(Number), say);
+  }
   await during(bundle, state, async (machine) => {
     await migrate(machine.database);
     await reportSearch(machine, set, say);

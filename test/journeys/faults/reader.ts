@@ -83,8 +83,9 @@ async function list(namespace: Namespace): Promise<Entry[]> {
 }
 
 async function search(namespace: Namespace): Promise<unknown> {
-  const { result } = await ask(namespace, "tools/call", { name: "search_skills", arguments: { query: "what" } });
-  return result!["structuredContent"] ?? result!["content"];
+  const { result } = await ask(namespace, "tools/call", { name: "search_skills", arguments: { query: "say" } });
+  const { pickId: _, ...found } = result!["structuredContent"] as Record<string, unknown>;
+  return found;
 }
 
 async function revisionOf(namespace: Namespace): Promise<unknown> {
@@ -133,7 +134,7 @@ async function readBytes(namespace: Namespace, uri: string): Promise<Uint8Array 
 /** What no door shows at once: the state of every skill and release, without its times. */
 async function readRows(namespace: Namespace): Promise<unknown[]> {
   const questions = [
-    `SELECT path, visibility, current, search_text, deleted_at IS NULL AS lives FROM skills
+    `SELECT path, visibility, current, deleted_at IS NULL AS lives FROM skills
      WHERE namespace = ?1 ORDER BY path`,
     `SELECT path, version, tree, yanked_at IS NULL AS lives, entry, pinned_entry, published_by FROM releases
      WHERE namespace = ?1 ORDER BY path, version`,

@@ -24,6 +24,7 @@ export async function take(namespace: Namespace): Promise<Snapshot> {
   }>();
   const tables = results
     .filter(({ name, sql }) => name === "namespaces" || /^\s+namespace\s/m.test(sql))
+    .filter(({ name }) => !isOfIndex(name))
     .map(({ name }) => name)
     .sort((a, b) => rankOf(a) - rankOf(b));
   const answers = await env.DB.batch<Record<string, string | number | null>>(
@@ -36,6 +37,12 @@ export async function take(namespace: Namespace): Promise<Snapshot> {
     digests: known!,
   };
 }
+
+/** The search index follows the rows, and is made anew of them. */
+const isOfIndex = (table: string) => /^search_(?:docs|postings|groups)$/.test(table);
+const index = `
+INSERT INTO search_docs (id, kind, namespace, path, version, shelf)
+SELECT id, kind, namespace, path, version, shelf FROM search_due WHERE namespace = ?1`;
 
 /** Nothing can be written to a column that the database computes. */
 function withoutGenerated(row: Record<string, string | number | null>) {
@@ -88,6 +95,7 @@ export async function putBack({ namespace, tables, digests }: Snapshot): Promise
     ...erase,
     forget,
     ...insert,
+    env.DB.prepare(index).bind(namespace),
     ...create,
   ]);
   const gone = answers[drop.length + erase.length + 1]!.results.map(
