@@ -131,6 +131,8 @@ export const defaultSearchResults = 8;
 export const maxPostingsRead = 5_000;
 /** Documents of which a search looks at rights and every word: eight times what it may show. */
 export const maxJudgedDocuments = 200;
+/** Of the best score: what is below is no answer to the same question, and would only cost the model room. */
+export const minScoreShare = 0.3;
 /** Groups that one answer of list_groups holds, and that an abstention names. */
 export const maxGroupsListed = 50;
 export const nearestGroupsShown = 3;

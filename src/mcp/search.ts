@@ -40,7 +40,8 @@ async function searchHere<Row extends Judged>(
 
 function evidenceOf(rows: readonly Judged[], terms: number): Evidence {
   const [first] = rows;
-  if (first === undefined) return { terms: [], documents: 0, inScope: 0, best: [] };
+  if (first === undefined)
+    return { terms: Array.from({ length: terms }, () => unknownTerm), documents: 0, inScope: 0, best: [] };
   const question = JSON.parse(first.question) as KnownQuestion;
   const { documents, inScope } = question;
   const share = inScope / Math.max(1, documents);
@@ -52,6 +53,8 @@ function evidenceOf(rows: readonly Judged[], terms: number): Evidence {
     best: rows.flatMap(({ matched }) => (matched === null ? [] : [hitOf(matched)])),
   };
 }
+
+const unknownTerm = { weight: 1, df: 0, inScope: 0 };
 
 interface KnownQuestion {
   documents: number;

@@ -1,4 +1,5 @@
 import type { Namespace, SkillPath } from "../domain/names.ts";
+import { minScoreShare } from "../domain/limits.ts";
 import type { Version } from "../domain/version.ts";
 import { matchedSql, questionJsonSql, scoringSql } from "./scoring-sql.ts";
 import type { Asked } from "./scoring-sql.ts";
@@ -71,7 +72,10 @@ const startSql = `start (score) AS MATERIALIZED (
     SELECT score FROM best WHERE namespace = ?13 AND path = ?14), ?12)
 )`;
 
-const behind = `(?12 IS NULL OR b.score < (SELECT score FROM start)
+/** What matches much less than the best was not asked for; measured, nothing that fits is lost. */
+const near = `b.score >= ${minScoreShare} * (SELECT max(score) FROM best)`;
+
+const behind = `${near} AND (?12 IS NULL OR b.score < (SELECT score FROM start)
   OR (b.score = (SELECT score FROM start) AND (b.namespace, b.path) > (?13, ?14)))`;
 
 export function searchSkills(asked: Asked): string {

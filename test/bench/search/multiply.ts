@@ -156,11 +156,11 @@ export function checkIndex(database: DatabaseSync, triggerSql: string): void {
 /** What the index has of a document: its postings and how often each of its terms is counted. */
 const indexOf = `
 SELECT p.*, t.docs FROM releases r CROSS JOIN json_each(r.terms) j
-JOIN search_postings p ON p.shelf = '' AND p.term = j.key AND p.namespace = r.namespace AND p.doc = r.id
-JOIN search_terms t ON t.shelf = '' AND t.term = j.key
+CROSS JOIN search_postings p ON p.shelf = '' AND p.term = j.key AND p.namespace = r.namespace AND p.doc = r.id
+CROSS JOIN search_terms t ON t.shelf = '' AND t.term = j.key
 WHERE r.id = ? ORDER BY p.term`;
 
 const postingsOf = `
 SELECT count(*) AS rows FROM releases r CROSS JOIN json_each(r.terms) j
-JOIN search_postings p ON p.shelf = '' AND p.term = j.key AND p.namespace = r.namespace AND p.doc = r.id
+CROSS JOIN search_postings p ON p.shelf = '' AND p.term = j.key AND p.namespace = r.namespace AND p.doc = r.id
 WHERE r.id = ?`;
