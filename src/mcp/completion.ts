@@ -40,7 +40,7 @@ const nothing: Offer = { values: [], hasMore: false };
 /** Only the skill can be completed, and only where a prompt asks which; a task is the person's own words. */
 async function completePrompt(visit: Visit, name: string, argument: CompleteParams["argument"]): Promise<Offer> {
   const isOurs = name === useSkill.name;
-  if (!isOurs && (await findPrompt(visit, name)) === undefined) throw unknown(`prompt "${name}"`);
+  if (!isOurs && !(await hasPrompt(visit, name))) throw unknown(`prompt "${name}"`);
   if (argument.name === "task") return nothing;
   if (!isOurs || argument.name !== "skill") throw unknown(`argument "${argument.name}"`);
   const begun = argument.value.toLowerCase();
@@ -50,6 +50,14 @@ async function completePrompt(visit: Visit, name: string, argument: CompletePara
   // Of a large namespace only its first page: who looks for a word anywhere in a name has search.
   const first = await listed(visit, "");
   return { values: [...beginning, ...namesIn(visit, first.items).filter((one) => one.indexOf(begun) > 0)], hasMore };
+}
+
+async function hasPrompt(visit: Visit, name: string): Promise<boolean> {
+  const key = await findPrompt(visit, name);
+  return (
+    key !== undefined &&
+    (await visit.catalog.findRelease(key.namespace, key.path, key.pinned ?? undefined)) !== undefined
+  );
 }
 
 /** Whereby a skill is asked for here. */

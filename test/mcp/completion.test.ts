@@ -84,6 +84,20 @@ describe.each(eras)("completion over %s", (_, call: Call) => {
     it("leaves the task to the person", async () => {
       expect(await offered(`/mcp/${namespace}`, useSkill, { name: "task", value: "fi" })).toEqual([]);
     });
+
+    it("knows the prompts of the address, of private skills for who may read them, and no others", async () => {
+      const ask = (address: string, name: string, credential?: string) =>
+        complete(address, { type: "ref/prompt", name }, { name: "task", value: "" }, credential);
+      expect((await ask(`/mcp/${namespace}`, "pdf-forms")).error).toBeUndefined();
+      expect((await ask(`/mcp/${namespace}/desk`, "refunds")).error).toBeUndefined();
+      for (const name of ["pdf-absent", "pdf-secrets"]) {
+        for (const address of ["/mcp", `/mcp/${namespace}`, `/mcp/${namespace}/desk`]) {
+          const { error } = await ask(address, name);
+          expect([error?.code, error?.message]).toEqual([-32602, `Unknown prompt "${name}"`]);
+        }
+      }
+      expect((await ask(`/mcp/${namespace}`, "pdf-secrets", token)).error).toBeUndefined();
+    });
   });
 
   describe("of a file's address", () => {
