@@ -11,9 +11,8 @@ import { randomOf } from "./measures.ts";
 /**
  * A registry of any size out of real texts, in SQL, because 100,000 publishes would take hours. Each made skill says in
  * its head (name, description, tags) what one labelled skill says there, and in its body half of what each of two others
- * says. A word that at most two skills of the set have stays that rare: each made skill spells it in one of as many ways
- * as the set is multiplied by, so that the vocabulary grows as it does with real skills. All other words keep their
- * share, so their postings grow with the registry.
+ * says. A word that at most two skills of the set have is spelt in several ways, as many as it takes for the vocabulary
+ * to grow as it does with real skills. All other words keep their share, so their postings grow with the registry.
  */
 export interface Mixer {
   next(): { name: string; terms: Impacts };
@@ -21,6 +20,8 @@ export interface Mixer {
 
 /** Skills of the set that have a word, up to which it is rare. */
 const rareIn = 2;
+/** Heaps' law: distinct words grow with this power of the texts. Measured from 81 to 5,022 real skills: 0.58 to 0.61. */
+const heaps = 0.6;
 
 export function mixerOf(skills: readonly LabelledSkill[], size: number): Mixer {
   const random = randomOf(11);
@@ -28,7 +29,7 @@ export function mixerOf(skills: readonly LabelledSkill[], size: number): Mixer {
   const donors = skills.map((skill) => donorOf(skill));
   const frequencies = new Map<string, number>();
   for (const { terms } of donors) for (const [term] of terms) count(frequencies, term);
-  const spellings = Math.ceil(size / skills.length);
+  const spellings = Math.ceil((size / skills.length) ** heaps);
   const spelt = (term: string) => {
     const spelling = frequencies.get(term)! > rareIn ? 0 : drawn(spellings);
     return spelling === 0 ? term : `${term}${spelling}`;
