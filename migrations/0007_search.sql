@@ -124,7 +124,7 @@ CREATE VIEW search_due (id, kind, namespace, path, version, shelf) AS
   CROSS JOIN namespaces n ON n.name = t.namespace
   WHERE n.deleted_at IS NULL;
 
--- A document's postings and counts follow it. A document leaves before its terms do or change.
+-- A document's postings and counts follow it. It leaves before its terms change, and comes back; nothing of it is updated.
 CREATE TRIGGER search_docs_shelved AFTER INSERT ON search_docs
 BEGIN
   INSERT OR REPLACE INTO search_postings (shelf, term, namespace, doc, impact, head)
@@ -154,33 +154,6 @@ BEGIN
       (SELECT terms FROM server_tools WHERE id = -OLD.id))) UNION ALL SELECT '');
   UPDATE search_groups SET docs = docs - 1 WHERE shelf = OLD.shelf AND namespace = OLD.namespace;
   DELETE FROM search_groups WHERE shelf = OLD.shelf AND namespace = OLD.namespace AND docs <= 0;
-END;
-
-CREATE TRIGGER search_docs_moved AFTER UPDATE OF shelf ON search_docs
-BEGIN
-  DELETE FROM search_postings WHERE shelf = OLD.shelf AND namespace = OLD.namespace AND doc = OLD.id
-    AND term IN (SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
-      (SELECT terms FROM server_tools WHERE id = -OLD.id))));
-  UPDATE search_terms SET docs = docs - 1 WHERE shelf = OLD.shelf AND OLD.shelf <> '@' AND term IN (
-    SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
-      (SELECT terms FROM server_tools WHERE id = -OLD.id))) UNION ALL SELECT '');
-  DELETE FROM search_terms WHERE shelf = OLD.shelf AND docs <= 0 AND term IN (
-    SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
-      (SELECT terms FROM server_tools WHERE id = -OLD.id))) UNION ALL SELECT '');
-  UPDATE search_groups SET docs = docs - 1 WHERE shelf = OLD.shelf AND namespace = OLD.namespace;
-  DELETE FROM search_groups WHERE shelf = OLD.shelf AND namespace = OLD.namespace AND docs <= 0;
-  INSERT OR REPLACE INTO search_postings (shelf, term, namespace, doc, impact, head)
-    SELECT NEW.shelf, t.key, NEW.namespace, NEW.id, t.value ->> 0, t.value ->> 1
-    FROM json_each(iif(NEW.kind = 'skill', (SELECT terms FROM releases WHERE id = NEW.id),
-      (SELECT terms FROM server_tools WHERE id = -NEW.id))) t;
-  INSERT INTO search_terms (shelf, term, docs)
-    SELECT NEW.shelf, t.key, 1 FROM json_each(iif(NEW.kind = 'skill', (SELECT terms FROM releases WHERE id = NEW.id),
-      (SELECT terms FROM server_tools WHERE id = -NEW.id))) t
-    WHERE NEW.shelf <> '@'
-    UNION ALL SELECT NEW.shelf, '', 1 WHERE NEW.shelf <> '@'
-    ON CONFLICT (shelf, term) DO UPDATE SET docs = docs + 1;
-  INSERT INTO search_groups (shelf, namespace, docs) SELECT NEW.shelf, NEW.namespace, 1 WHERE NEW.shelf <> '@'
-    ON CONFLICT (shelf, namespace) DO UPDATE SET docs = docs + 1;
 END;
 
 -- What the documents follow. A changed skill is indexed anew as a whole.

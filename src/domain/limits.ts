@@ -110,7 +110,6 @@ export const maxServerUrlLength = 2_048;
 export const maxNearestTools = 5;
 
 // Keeping the index: what one batch may take, so that none comes near the 30 s of a D1 statement.
-export const maxShelvedDocs = 100;
 export const maxSyncedDocs = 100;
 /** Each is read from R2 and cut into words, some milliseconds of CPU. */
 export const maxReindexedReleases = 25;

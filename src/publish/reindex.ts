@@ -67,7 +67,7 @@ export async function rebuildSome(
     case "documents": {
       const name = await nextNamespace(db, place.after);
       if (name === null) return { step: "counts", after: { shelf: "", term: "" } };
-      return { step: "documents", after: (await syncDocs(db, name)) ? place.after : name };
+      return { step: "documents", after: (await syncDocs(db, name)) > 0 ? place.after : name };
     }
     case "counts": {
       const end = await recountSome(db, place.after);

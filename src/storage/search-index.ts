@@ -1,11 +1,5 @@
 import type { Digest } from "../domain/digest.ts";
-import {
-  maxReindexedReleases,
-  maxReindexedTerms,
-  maxReindexedTools,
-  maxShelvedDocs,
-  maxSyncedDocs,
-} from "../domain/limits.ts";
+import { maxReindexedReleases, maxReindexedTerms, maxReindexedTools, maxSyncedDocs } from "../domain/limits.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 
 /**
@@ -33,20 +27,14 @@ export interface ToolToIndex {
 export type MadeTerms = readonly { id: number; terms: string }[];
 
 /**
- * Moves documents of a namespace that was shown, hidden or deleted to the shelf where they belong now. True when there
- * is more to move.
+ * Moves documents of a namespace that was shown, hidden or deleted to the shelf where they belong now, some at a time.
  */
 export async function shelveSome(db: D1Database): Promise<{ rows: number; hasMore: boolean }> {
-  const name = await db
-    .prepare(`SELECT name FROM namespaces WHERE to_shelve = 1 ORDER BY name LIMIT 1`)
-    .first<Namespace>("name");
+  const name = await db.prepare(nextToShelve).first<Namespace>("name");
   if (name === null) return { rows: 0, hasMore: false };
-  const results = await db.batch([
-    db.prepare(shelveGone).bind(name, maxShelvedDocs),
-    db.prepare(shelve).bind(name, maxShelvedDocs),
-    db.prepare(shelved).bind(name),
-  ]);
-  return { rows: results[0]!.meta.changes + results[1]!.meta.changes, hasMore: true };
+  const rows = await syncDocs(db, name);
+  if (rows === 0) await db.prepare(shelved).bind(name).run();
+  return { rows, hasMore: true };
 }
 
 /** Releases whose terms another version of the rules made, or (`after`) all of them in order. */
@@ -84,13 +72,13 @@ export async function writeTerms(db: D1Database, table: "releases" | "server_too
     .run();
 }
 
-/** Makes the documents of a namespace those that are due. True when there may be more to do in it. */
-export async function syncDocs(db: D1Database, namespace: Namespace): Promise<boolean> {
-  const results = await db.batch([
-    db.prepare(dropUndue).bind(namespace, maxSyncedDocs),
-    db.prepare(addDue).bind(namespace, maxSyncedDocs),
-  ]);
-  return results.some(({ meta }) => meta.changes > 0);
+/**
+ * Makes the documents of a namespace those that are due, some at a time. Returns how many went and came; 0: all are.
+ */
+export async function syncDocs(db: D1Database, namespace: Namespace): Promise<number> {
+  const changes = [dropUndue, addDue].map((statement) => db.prepare(statement).bind(namespace, maxSyncedDocs));
+  const results = await db.batch<{ id: number }>(changes);
+  return results.reduce((sum, { results: rows }) => sum + rows.length, 0);
 }
 
 export async function nextNamespace(db: D1Database, after: string): Promise<Namespace | null> {
@@ -115,40 +103,28 @@ export async function recountSome(db: D1Database, after: PostingKey): Promise<Po
   return end;
 }
 
-// ?1 namespace, ?2 documents.
+const nextToShelve = `SELECT name FROM namespaces WHERE to_shelve = 1 ORDER BY name LIMIT 1`;
 
-const shelveGone = `
-DELETE FROM search_docs WHERE id IN (
-  SELECT d.id FROM search_docs d CROSS JOIN namespaces n ON n.name = d.namespace
-  WHERE d.namespace = ?1 AND n.deleted_at IS NOT NULL LIMIT ?2)`;
-
-/** Only what everybody finds and what a namespace keeps to itself changes places; a pinned release stays. */
-const rightShelf = `
-iif(d.kind = 'tool',
-  iif(n.visibility = 'public', '/', '/' || n.name),
-  iif(n.visibility = 'public' AND s.visibility = 'public', '', n.name))`;
-
-const misplaced = `
-SELECT d.id, ${rightShelf} AS shelf FROM search_docs d CROSS JOIN namespaces n ON n.name = d.namespace
-LEFT JOIN skills s ON d.kind = 'skill' AND s.namespace = d.namespace AND s.path = d.path
-WHERE d.namespace = ?1 AND d.shelf <> '@' AND n.deleted_at IS NULL AND d.shelf <> ${rightShelf}`;
-
-const shelve = `
-UPDATE search_docs SET shelf = m.shelf FROM (${misplaced} LIMIT ?2) AS m WHERE search_docs.id = m.id`;
-
+/** Asked again in this moment: another change may have come since the last look. */
 const shelved = `
-UPDATE namespaces SET to_shelve = 0 WHERE name = ?1 AND NOT EXISTS (${misplaced})
-  AND NOT (deleted_at IS NOT NULL AND EXISTS (SELECT 1 FROM search_docs WHERE namespace = ?1))`;
+UPDATE namespaces SET to_shelve = 0 WHERE name = ?1 AND NOT EXISTS (
+    SELECT id, shelf FROM search_docs WHERE namespace = ?1 EXCEPT SELECT id, shelf FROM search_due WHERE namespace = ?1)
+  AND NOT EXISTS (
+    SELECT id, shelf FROM search_due WHERE namespace = ?1 EXCEPT SELECT id, shelf FROM search_docs WHERE namespace = ?1)`;
+
+// ?1 namespace, ?2 documents.
 
 const dropUndue = `
 DELETE FROM search_docs WHERE id IN (
   SELECT d.id FROM search_docs d WHERE d.namespace = ?1 AND (d.id, d.shelf, d.version) NOT IN (
-    SELECT id, shelf, version FROM search_due WHERE namespace = ?1) LIMIT ?2)`;
+    SELECT id, shelf, version FROM search_due WHERE namespace = ?1) LIMIT ?2)
+RETURNING id`;
 
 const addDue = `
 INSERT INTO search_docs (id, kind, namespace, path, version, shelf)
 SELECT id, kind, namespace, path, version, shelf FROM search_due
-WHERE namespace = ?1 AND id NOT IN (SELECT id FROM search_docs WHERE namespace = ?1) LIMIT ?2`;
+WHERE namespace = ?1 AND id NOT IN (SELECT id FROM search_docs WHERE namespace = ?1) LIMIT ?2
+RETURNING id`;
 
 /** ?1 shelf, ?2 term, ?3 terms */
 const endOfStretch = `

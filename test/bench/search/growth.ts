@@ -11,7 +11,8 @@ import { createNamespace } from "../requests.ts";
 import { askAgain } from "./ask-again.ts";
 import type { LabelledSet } from "./data.ts";
 import { publishAll } from "./library.ts";
-import { checkIndex, mixerOf, multiply, openDatabase } from "./multiply.ts";
+import type { Donor } from "./multiply.ts";
+import { checkIndex, donorOf, mixerOf, multiply, openDatabase } from "./multiply.ts";
 import type { Answer } from "./report.ts";
 
 /**
@@ -47,10 +48,11 @@ export async function reportSearchGrowth(
   say: (text: string) => void,
 ): Promise<void> {
   await publishBase(bundle, `${state}/base`, set);
+  const donors = set.skills.map((skill) => donorOf(skill));
   const grown: Grown[] = [];
   try {
     for (const size of sizes) {
-      grown.push(await grow({ bundle, state, set }, size));
+      grown.push(await grow({ bundle, state, set, donors }, size));
       say(describe(grown.at(-1)!));
     }
     say(report(grown, await measure(grown)));
@@ -71,7 +73,7 @@ async function publishBase(bundle: Bundle, state: string, set: LabelledSet): Pro
 }
 
 async function grow(
-  { bundle, state, set }: { bundle: Bundle; state: string; set: LabelledSet },
+  { bundle, state, set, donors }: { bundle: Bundle; state: string; set: LabelledSet; donors: readonly Donor[] },
   size: number,
 ): Promise<Grown> {
   const began = performance.now();
@@ -79,7 +81,7 @@ async function grow(
   await cp(`${state}/base`, own, { recursive: true });
   const database = await openDatabase(own);
   const trigger = database.prepare("SELECT sql FROM sqlite_master WHERE name = 'search_docs_shelved'").get();
-  multiply(database, namespaces, size, mixerOf(set.skills, size));
+  multiply(database, namespaces, size, mixerOf(donors, size));
   checkIndex(database, (trigger as { sql: string }).sql);
   fillCollection(database);
   const questions = questionsFor(database, set);
@@ -120,7 +122,7 @@ function questionsFor(database: DatabaseSync, set: LabelledSet): Question[] {
 /** What the tables take that grow with every skill, and the whole file. */
 function bytesOf(database: DatabaseSync): Map<string, number> {
   const rows = database
-    .prepare("SELECT name, sum(pgsize) AS bytes FROM dbstat WHERE aggregate GROUP BY name")
+    .prepare("SELECT name, sum(pgsize) AS bytes FROM dbstat WHERE aggregate = 1 GROUP BY name")
     .all() as { name: string; bytes: number }[];
   return new Map(rows.map(({ name, bytes }) => [name, bytes]));
 }

@@ -23,13 +23,12 @@ const rareIn = 2;
 /** Heaps' law: distinct words grow with this power of the texts. Measured from 81 to 5,022 real skills: 0.58 to 0.61. */
 const heaps = 0.6;
 
-export function mixerOf(skills: readonly LabelledSkill[], size: number): Mixer {
+export function mixerOf(donors: readonly Donor[], size: number): Mixer {
   const random = randomOf(11);
   const drawn = (below: number) => Math.floor(random() * below);
-  const donors = skills.map((skill) => donorOf(skill));
   const frequencies = new Map<string, number>();
   for (const { terms } of donors) for (const [term] of terms) count(frequencies, term);
-  const spellings = Math.ceil((size / skills.length) ** heaps);
+  const spellings = Math.ceil((size / donors.length) ** heaps);
   const spelt = (term: string) => {
     const spelling = frequencies.get(term)! > rareIn ? 0 : drawn(spellings);
     return spelling === 0 ? term : `${term}${spelling}`;
@@ -48,7 +47,13 @@ export function mixerOf(skills: readonly LabelledSkill[], size: number): Mixer {
   return { next };
 }
 
-function donorOf(skill: LabelledSkill) {
+export interface Donor {
+  name: string;
+  terms: [term: string, impacts: [impact: number, head: number]][];
+}
+
+/** What a publish would index of a skill. */
+export function donorOf(skill: LabelledSkill): Donor {
   const terms = termsToIndex({ ...skill, path: skill.name, triggers: [], examples: [] });
   const name = skill.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
   return {
