@@ -40,7 +40,7 @@ sized AS (
 SELECT z.path AS key, z.path, z.name, z.found, r.entry FROM sized z
 JOIN releases r ON r.namespace = ?5 AND r.path = z.path AND r.version = z.version
 WHERE z.total <= ?8 OR z.total = z.bytes
-ORDER BY z.path LIMIT ?9`;
+ORDER BY z.path LIMIT (SELECT ?9)`;
 
 export interface SkillRow {
   namespace: Namespace;

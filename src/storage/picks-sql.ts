@@ -17,14 +17,14 @@ const own = `
     SELECT s.namespace, s.path FROM skills s
     WHERE ?7 AND s.namespace = (SELECT namespace FROM viewer) AND s.current IS NOT NULL AND s.visibility <> 'unlisted'
       AND ${isBelow("(SELECT below FROM viewer)")}
-    ORDER BY s.path LIMIT ?11)`;
+    ORDER BY s.path LIMIT (SELECT ?11))`;
 
 /** A collection of all skills of its namespace; `opened` has a row if the viewer may see the collection. */
 const all = `
   SELECT 1000 + row_number() OVER (ORDER BY path), namespace, path, NULL FROM (
     SELECT s.namespace, s.path FROM skills s
     WHERE s.namespace = ?5 AND (SELECT is_all FROM opened) AND s.current IS NOT NULL AND ${listedSql}
-    ORDER BY s.path LIMIT ?11)`;
+    ORDER BY s.path LIMIT (SELECT ?11))`;
 
 const items = `
   SELECT 1000 + i.position, i.skill_namespace, i.skill_path, i.version
@@ -46,7 +46,7 @@ readable AS (
   CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = coalesce(p.version, s.current)
   WHERE r.yanked_at IS NULL AND ${listedAnywhereSql}
 ),
-listed AS MATERIALIZED (SELECT * FROM readable WHERE place = 1 ORDER BY position LIMIT ?11),
+listed AS MATERIALIZED (SELECT * FROM readable WHERE place = 1 ORDER BY position LIMIT (SELECT ?11)),
 start (position) AS MATERIALIZED (
   SELECT CASE WHEN ?8 IS NULL THEN 0 ELSE (SELECT position FROM listed WHERE namespace || '/' || path = ?8) END
 ),

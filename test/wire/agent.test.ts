@@ -39,7 +39,7 @@ describe("an agent built with `agents`", () => {
     expect(answer).toEqual({
       reply: "I found no skill for this.",
       protocolVersion: "2026-07-28",
-      tools: ["search_skills", "load_skill", "read_skill_file"],
+      tools: ["search_skills", "load_skill", "read_skill_file", "list_groups", "search_tools", "describe_tool"],
       calls: ["search_skills"],
     });
   });

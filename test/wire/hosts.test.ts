@@ -52,7 +52,7 @@ describe.each(clients)("a host with $client, negotiated to $protocolVersion,", (
   test("shows each skill as a prompt", async () => {
     const source = await seedSkills();
     const { prompts } = await registry.host.listPrompts();
-    expect(prompts.map(({ name }) => name).sort()).toEqual(source.map(({ path }) => path).sort());
+    expect(prompts.map(({ name }) => name)).toEqual(["use-skill", ...source.map(({ path }) => path).sort()]);
     const { messages } = await registry.host.getPrompt({
       name: "write-good-skills",
       arguments: { task: "describe my skill" },
@@ -126,7 +126,14 @@ function textOf(skill: { files: readonly { path: string; bytes: Uint8Array }[] }
 /** Calls a tool and holds its structured content against the schema that tools/list shows. */
 async function checkedTools({ host }: Connection) {
   const { tools } = await host.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(["search_skills", "load_skill", "read_skill_file"]);
+  expect(tools.map(({ name }) => name)).toEqual([
+    "search_skills",
+    "load_skill",
+    "read_skill_file",
+    "list_groups",
+    "search_tools",
+    "describe_tool",
+  ]);
   const validator = new AjvJsonSchemaValidator();
   return async (name: string, args: Record<string, unknown>): Promise<Record<string, unknown>> => {
     const answer: ToolAnswer = await host.callTool({ name, arguments: args });
