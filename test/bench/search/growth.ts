@@ -12,6 +12,7 @@ import { askAgain } from "./ask-again.ts";
 import type { LabelledSet } from "./data.ts";
 import { publishAll } from "./library.ts";
 import type { Donor } from "./multiply.ts";
+import { mean } from "./measures.ts";
 import { checkIndex, donorOf, mixerOf, multiply, openDatabase } from "./multiply.ts";
 import type { Answer } from "./report.ts";
 
@@ -40,7 +41,7 @@ const asked = namespaces[7]!;
 const collection = "picked";
 const commonWords = 20;
 const maxQueryLength = 512;
-const rounds = 3;
+const rounds = 5;
 
 export async function reportSearchGrowth(
   { bundle, state, set }: { bundle: Bundle; state: string; set: LabelledSet },
@@ -139,21 +140,20 @@ function describe({ size, bytes, seconds }: Grown): string {
   );
 }
 
-/** The fastest of some rounds for each question: what else the machine did is not the search's. */
+/** Of some rounds the mean for each question, since D1 tells whole milliseconds. */
 async function measure(grown: readonly Grown[]): Promise<Map<string, Answer[]>> {
   const answers = new Map<string, Answer[]>();
-  const count = grown[0]!.questions.length;
-  for (let index = 0; index < count; index++) {
+  for (let index = 0; index < grown[0]!.questions.length; index++) {
+    const own: Answer[][] = grown.map(() => []);
     for (let round = 0; round < rounds; round++) {
-      for (const { size, machine, questions } of grown) {
-        const question = questions[index]!;
-        const key = `${question.kind} ${size}`;
-        const answer = await ask(machine, question);
-        const known = answers.get(key) ?? [];
-        if (round === 0) known.push(answer);
-        else if (answer.sqlMs < known.at(-1)!.sqlMs) known[known.length - 1] = answer;
-        answers.set(key, known);
+      for (const [place, { machine, questions }] of grown.entries()) {
+        own[place]!.push(await ask(machine, questions[index]!));
       }
+    }
+    for (const [place, { size, questions }] of grown.entries()) {
+      const key = `${questions[index]!.kind} ${size}`;
+      const sqlMs = mean(own[place]!.map((answer) => answer.sqlMs));
+      answers.set(key, [...(answers.get(key) ?? []), { ...own[place]![0]!, sqlMs }]);
     }
   }
   return answers;
