@@ -1,0 +1,118 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { readRows } from "./row.ts";
+import type { Row } from "./row.ts";
+import { openStage } from "./stage.ts";
+import { writeTable } from "./table.ts";
+
+/**
+ * `npm run interop -- java`: other people's programs against a started registry, in their own languages. A suite is a
+ * folder with a `suite.ts`, which is run by itself, gets the stage in the variable REGISTRY and says rows (row.ts). It
+ * ends with 0 when green; where its toolchain is missing it prints one line `skipped: REASON` and ends with 0 too.
+ * Several names run one after the other; `all`: every suite. `table` writes what the last runs said into the README.
+ */
+const here = import.meta.dirname;
+const root = join(here, "../..");
+export const suites = ["java", "python", "go", "typescript", "companion"] as const;
+/** On a fresh machine, with everything that has to be downloaded. */
+const maxMinutes = 6;
+
+async function main(names: readonly string[]): Promise<number> {
+  if (names.includes("table")) {
+    await writeTable(root, suites);
+    return 0;
+  }
+  const wanted = names.includes("all") ? suites.filter((name) => existsSync(join(here, name))) : names;
+  if (wanted.length === 0) throw new Error(`Name a suite: ${suites.join(", ")}, or all; or table`);
+  let failures = 0;
+  for (const name of wanted) failures += (await runSuite(name)) ? 0 : 1;
+  return failures === 0 ? 0 : 1;
+}
+
+async function runSuite(name: string): Promise<boolean> {
+  const program = join(here, name, "suite.ts");
+  if (!existsSync(program)) throw new Error(`There is no suite "${name}"; there are ${suites.join(", ")}`);
+  const began = performance.now();
+  const { stage, close } = await openStage();
+  try {
+    const { code, output } = await runProgram(program, { ...process.env, REGISTRY: JSON.stringify(stage) });
+    const rows = readRows(output);
+    const skipped = /^skipped: .+$/m.exec(output)?.[0];
+    const isGreen =
+      code === 0 && !rows.some(({ result }) => result === "failed") && (rows.length > 0 || skipped !== undefined);
+    await report(name, { rows, isGreen, skipped });
+    const seconds = ((performance.now() - began) / 1_000).toFixed(0);
+    console.log(`${isGreen ? "passed" : "FAILED"}  ${name}: ${skipped ?? `${rows.length} rows`} (${seconds} s)`);
+    return isGreen;
+  } finally {
+    await close();
+  }
+}
+
+function runProgram(program: string, env: NodeJS.ProcessEnv): Promise<{ code: number | null; output: string }> {
+  // In a group of its own, so that whatever it started ends with it.
+  const child = spawn(process.execPath, [program], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env,
+    detached: true,
+    cwd: root,
+  });
+  let output = "";
+  child.stdout.on("data", (bytes: Buffer) => {
+    output += bytes.toString();
+    process.stdout.write(bytes);
+  });
+  const timer = setTimeout(() => {
+    console.log(`${program} took more than ${maxMinutes} minutes`);
+    endGroup(child.pid!);
+  }, maxMinutes * 60_000);
+  return new Promise((done, fail) => {
+    child.once("error", fail);
+    child.once("close", (code) => {
+      clearTimeout(timer);
+      endGroup(child.pid!);
+      done({ code, output });
+    });
+  });
+}
+
+function endGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It is gone already.
+  }
+}
+
+/** For .ci/run in the form that vitest writes, and for the table. */
+async function report(
+  name: string,
+  { rows, isGreen, skipped }: { rows: readonly Row[]; isGreen: boolean; skipped: string | undefined },
+): Promise<void> {
+  const failed =
+    rows.filter(({ result }) => result === "failed").length +
+    (isGreen || rows.some(({ result }) => result === "failed") ? 0 : 1);
+  const counts = {
+    numPassedTests: rows.length - rows.filter(({ result }) => result === "failed").length,
+    numFailedTests: failed,
+  };
+  await mkdir(join(root, ".reports"), { recursive: true });
+  const text = JSON.stringify({
+    ...counts,
+    numPendingTests: 0,
+    numTodoTests: 0,
+    success: isGreen,
+    skipped: skipped ?? null,
+  });
+  await writeFile(join(root, ".reports", `interop-${name}.json`), text);
+  if (skipped !== undefined || process.env["CI"] === "1") return;
+  const date = new Date().toISOString().slice(0, 10);
+  const results = join(here, "results.json");
+  const known = existsSync(results) ? (JSON.parse(await readFile(results, "utf8")) as object) : {};
+  await writeFile(results, `${JSON.stringify({ ...known, [name]: { date, rows } }, undefined, 2)}\n`);
+}
+
+process.exit(await main(process.argv.slice(2)));
