@@ -22,7 +22,7 @@ export interface Stage {
   privateNamespace: string;
   readerToken: string;
   publisherToken: string;
-  /** `/r/{secret}`: opens the private namespace. */
+  /** `http://localhost:port/r/{secret}`: opens the private namespace. */
   readLink: string;
 }
 
@@ -71,7 +71,7 @@ async function fill(origin: string): Promise<Omit<Stage, "secondOrigin">> {
     privateNamespace,
     readerToken: await client.mintToken(privateNamespace, "reader"),
     publisherToken: await client.mintToken(namespace, "publisher"),
-    readLink: String(link["address"] ?? link["path"] ?? ""),
+    readLink: String(link["url"]).replace(/\/mcp$/, ""),
   };
 }
 
