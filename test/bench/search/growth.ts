@@ -182,7 +182,7 @@ function report(grown: readonly Grown[], answers: ReadonlyMap<string, Answer[]>)
     "",
     "What bounds them: to find documents at most " +
       `${whole(maxPostingsRead)} postings (maxPostingsRead), counted from the rarest word on, ` +
-      "but always all of that one, some four rows each; to order them " +
+      "but always all of that one, some five rows each; to order them " +
       `${maxJudgedDocuments} documents (maxJudgedDocuments) and all that tie with the last of them, with each of at ` +
       `most ${maxQuestionTerms} words (maxQuestionTerms); in a collection its ${maxPickedSkills} skills ` +
       "(maxPickedSkills) with each of the words.",
