@@ -1,0 +1,41 @@
+package interop;
+
+import interop.Rows.Finding;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** One index over two servers that serve the same address with different bytes. */
+final class TwoRegistries {
+
+    private TwoRegistries() {}
+
+    static Finding keyedByServerAndUri(Stage stage) throws Exception {
+        try (Connection first = new Connection(stage.origin(), stage.endpoint());
+                Connection second = new Connection(stage.secondOrigin(), stage.endpoint())) {
+            // From here on the same address means two releases.
+            new Publisher(stage).publish("check-references", "Call former employers, from the first registry only.");
+            Check.that(
+                    first.initialized().capabilities().extensions().containsKey("io.modelcontextprotocol/skills"),
+                    "the extension is declared");
+
+            SkillIndex overTheWire = new WireSkillIndex(Map.of("one", first.requests(), "two", second.requests()));
+            SkillIndex byResources = new ResourceSkillIndex(Map.of("one", first.client, "two", second.client));
+            Map<SkillCard.Key, SkillCard> known = new HashMap<>();
+            for (String serverId : List.of("one", "two")) {
+                List<SkillCard> cards = overTheWire.list(serverId);
+                for (SkillCard card : cards) known.put(card.key(), card);
+                Check.equal(cards, byResources.list(serverId), "the cards of the other index");
+            }
+
+            String uri = "skill://" + stage.namespace() + "/check-references/SKILL.md";
+            String ours = known.get(new SkillCard.Key("one", uri)).description();
+            String theirs = known.get(new SkillCard.Key("two", uri)).description();
+            Check.that(!ours.equals(theirs), "both are kept, though their address is the same");
+            return Finding.passed(
+                    first.era(),
+                    known.size() + " cards; skills/list over the client's own connection, since the SDK has no "
+                            + "method for it; the same cards from listResources");
+        }
+    }
+}
