@@ -6,11 +6,13 @@ import { checkItems } from "../domain/collection.ts";
 import type { CollectionContent } from "../domain/collection.ts";
 import { formatCursor, parseCursor } from "../domain/cursor.ts";
 import type { Finding } from "../domain/finding.ts";
+import type { Entry } from "../domain/entry.ts";
 import { maxPageEntries } from "../domain/limits.ts";
 import { may } from "../domain/policy.ts";
 import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { orNotFound } from "../storage/catalog.ts";
+import type { Catalog, Picks } from "../storage/catalog.ts";
 import { Collections } from "../storage/collections.ts";
 import type { CollectionRow } from "../storage/collections.ts";
 import { openCatalog, requireCaller } from "./caller.ts";
@@ -18,6 +20,7 @@ import { tellCollection } from "./news.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { collectionBody, contentOf } from "./collection-body.ts";
 import { etagOf, readIfMatch } from "./etag.ts";
+import { formatFit } from "./fit.ts";
 import { readJson } from "./json.ts";
 import { dryRun, isDryRun } from "./query.ts";
 import { formatCollection, formatEdition, formatPicked } from "./shapes.ts";
@@ -57,6 +60,14 @@ collectionsApi.get(address, async (context) => {
   const skills = await catalog.listPickedSkills(picks, undefined, maxPageEntries);
   const body = { ...formatCollection(row, isCurator), skills: skills.map(formatPicked) };
   return context.json(body, 200, isCurator ? { etag: etagOf(row.edition) } : {});
+});
+
+/** Whether importers of others would take what the caller sees of it. */
+collectionsApi.get(`${address}/fit`, async (context) => {
+  const { catalog, namespace, viewer } = await openCatalog(context);
+  const name = nameOf(context);
+  orNotFound(await new Collections(context.env.DB, viewer).find(namespace, name), `The collection "${name}"`);
+  return context.json(formatFit(await entriesOf(catalog, { namespace, collection: name, ownFirst: false })));
 });
 
 /** With `?dry_run=true` everything but the change, here as at the two below. */
@@ -179,6 +190,17 @@ async function isAlready(collections: Collections, row: CollectionRow, content: 
 function textOf({ title, instructions, visibility, skills, tools }: CollectionContent): string {
   const items = skills === "all" ? skills : skills.map(({ namespace, path, version }) => [namespace, path, version]);
   return JSON.stringify([title, instructions, visibility, items, tools ?? "registry"]);
+}
+
+/** All of them: a page ends early where entries are long. */
+async function entriesOf(catalog: Catalog, picks: Picks): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (let after: string | undefined; ;) {
+    const { items, hasMore } = await catalog.listPickedEntries(picks, after, maxPageEntries);
+    entries.push(...items.map(({ entry }) => JSON.parse(entry) as Entry));
+    after = items.at(-1)?.key;
+    if (!hasMore || after === undefined) return entries;
+  }
 }
 
 /** What agents see of it through the caller's eyes. */

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 
 import { formatCursor, parseCursor } from "../domain/cursor.ts";
+import type { Entry } from "../domain/entry.ts";
 import { maxPageEntries } from "../domain/limits.ts";
 import type { SkillPath } from "../domain/names.ts";
 import { may } from "../domain/policy.ts";
@@ -12,6 +13,7 @@ import { orNotFound } from "../storage/catalog.ts";
 import { openCatalog } from "./caller.ts";
 import type { ApiContext } from "./caller.ts";
 import { answerArchive, answerFile } from "./downloads.ts";
+import { formatFit } from "./fit.ts";
 import { formatManifest, formatRelease, formatSkill, formatSkillState } from "./shapes.ts";
 import { noSuchAddress, readSkillAddress } from "./skill-address.ts";
 
@@ -104,6 +106,8 @@ async function getRelease(context: ApiContext, look: Look, address: ReleaseAddre
     }
     case "manifest":
       return context.json(formatManifest(release, files));
+    case "fit":
+      return context.json(formatFit([JSON.parse(release.entry) as Entry]));
     case "archive.zip":
     case "archive.tar.gz":
       return answerArchive(release, facet, blobs);

@@ -143,9 +143,8 @@ total (weight) AS MATERIALIZED (SELECT coalesce(sum(weight), 0) FROM weighted WH
 found (doc, score, is_exact) AS MATERIALIZED (
   SELECT doc, 0, 1 FROM exact
   UNION ALL
-  SELECT doc, score, 0 FROM hits
-  WHERE score >= coalesce((SELECT score FROM hits ORDER BY score DESC LIMIT 1 OFFSET ?11), 0)
-    AND doc NOT IN (SELECT doc FROM exact)
+  SELECT doc, score, 0 FROM (
+    SELECT doc, score FROM hits WHERE doc NOT IN (SELECT doc FROM exact) ORDER BY score DESC, doc LIMIT (SELECT ?11))
 ),
 best (doc, shelf, namespace, path, version, is_exact, score) AS MATERIALIZED (
   SELECT f.doc, d.shelf, d.namespace, d.path, d.version, f.is_exact,

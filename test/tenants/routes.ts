@@ -153,7 +153,15 @@ const skills: Table = {
   "GET /api/v1/namespaces/:namespace/skills/:rest{.+}": (t) => {
     const releases = "/-/releases";
     const one = `${releases}/${t.version}`;
-    const rest = ["", releases, one, `${releases}/current`, `${releases}/current/manifest`, `${one}/manifest`];
+    const rest = [
+      "",
+      releases,
+      one,
+      `${releases}/current`,
+      `${releases}/current/manifest`,
+      `${one}/manifest`,
+      `${one}/fit`,
+    ];
     const files = [`${one}/files/${t.file}`, `${releases}/current/files/SKILL.md`, `${one}/files/`];
     const archives = [`${one}/archive.zip`, `${one}/archive.tar.gz`, `${one}/archive.rar`, "/-/nothing"];
     return [...rest, ...files, ...archives].flatMap((part) =>
@@ -181,6 +189,7 @@ const collections: Table = {
     get(`${at(t.namespace)}/collections?cursor=${formatCursor(`collections:${t.namespace}`, { page: 1, key: "a" })}`),
   ],
   [`GET ${address}/:name`]: (t) => both(t).map((base) => get(`${base}/collections/${t.collection}`)),
+  [`GET ${address}/:name/fit`]: (t) => both(t).map((base) => get(`${base}/collections/${t.collection}/fit`)),
   [`PUT ${address}/:name`]: (t) =>
     both(t).flatMap((base) => [
       sent("PUT", `${base}/collections/${t.collection}`, {
