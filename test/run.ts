@@ -30,7 +30,12 @@ interface Step {
 }
 
 async function listSteps(): Promise<Step[]> {
-  const projects = ["tsconfig.json", "src/cli/tsconfig.json", "src/adapter/tsconfig.json", ...(await findTestProjects())];
+  const projects = [
+    "tsconfig.json",
+    "src/cli/tsconfig.json",
+    "src/adapter/tsconfig.json",
+    ...(await findTestProjects()),
+  ];
   return [
     { name: "types", commands: projects.map((project) => ["tsc", "-p", project]) },
     { name: "lint", commands: [["oxlint", "--deny-warnings"]] },
