@@ -6,23 +6,31 @@ import { stripVTControlCharacters } from "node:util";
 /**
  * Java hosts: the official SDK, a `SkillIndex` as host code would write it, and Spring AI and LangChain4j hosts. All of
  * it is one Maven project beside this file, whose program says the rows; what it downloads comes from Maven Central.
+ * It runs twice: with the newest SDK, and with the older one that Spring AI brings.
  */
-function main(): void {
+async function main(): Promise<void> {
   const missing = ["java", "mvn"].find((program) => spawnSync(program, ["-version"]).status !== 0);
   if (missing !== undefined) {
     console.log(`skipped: ${missing} is not installed`);
     return;
   }
+  for (const profile of [[], ["-P", "spring"]]) {
+    if ((await runMaven(["compile", "exec:exec", ...profile])) !== 0) process.exitCode = 1;
+  }
+}
+
+function runMaven(goals: string[]): Promise<number | null> {
   const pom = join(import.meta.dirname, "pom.xml");
-  const maven = spawn("mvn", ["-q", "-B", "-f", pom, "compile", "exec:exec", ...extraArguments()], {
+  const maven = spawn("mvn", ["-q", "-B", "-f", pom, ...goals, ...extraArguments()], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   // Maven resets the colours of a terminal that is none, in the middle of the first row.
   createInterface(maven.stdout).on("line", (line) => {
     console.log(stripVTControlCharacters(line));
   });
-  maven.once("close", (code) => {
-    process.exitCode = code ?? 1;
+  return new Promise((done, fail) => {
+    maven.once("error", fail);
+    maven.once("close", done);
   });
 }
 
@@ -32,4 +40,4 @@ function extraArguments(): string[] {
   return repository === undefined ? [] : [`-Dmaven.repo.local=${repository}`];
 }
 
-main();
+await main();

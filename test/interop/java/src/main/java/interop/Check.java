@@ -16,10 +16,10 @@ final class Check {
     }
 
     /** News arrive by themselves; nothing else tells when they did. */
-    static void soon(BooleanSupplier holds, String what) throws InterruptedException {
+    static void soon(BooleanSupplier holds, Object what) throws InterruptedException {
         long end = System.nanoTime() + 15_000_000_000L;
         while (!holds.getAsBoolean()) {
-            that(System.nanoTime() < end, what + ": not within 15 s");
+            that(System.nanoTime() < end, "not within 15 s: " + what);
             Thread.sleep(20);
         }
     }

@@ -28,9 +28,12 @@ final class Connection implements AutoCloseable {
     }
 
     Connection(String origin, String endpoint, UnaryOperator<McpClient.SyncSpec> listeners) {
-        transport = new SharedTransport(
-                HttpClientStreamableHttpTransport.builder(origin).endpoint(endpoint).build());
-        client = listeners.apply(McpClient.sync(transport).requestTimeout(Duration.ofSeconds(20))).build();
+        transport = new SharedTransport(HttpClientStreamableHttpTransport.builder(origin)
+                .endpoint(endpoint)
+                .build());
+        client = listeners
+                .apply(McpClient.sync(transport).requestTimeout(Duration.ofSeconds(20)))
+                .build();
         initialized = client.initialize();
     }
 
@@ -38,13 +41,20 @@ final class Connection implements AutoCloseable {
         return initialized.protocolVersion();
     }
 
-    InitializeResult initialized() {
-        return initialized;
+    /** What went wrong on the stream, of which the SDK tells its caller nothing; null when nothing did. */
+    Throwable problem() {
+        return transport.problem();
     }
 
     /** For methods that the client does not have, over the same session. */
     SkillRequests requests() {
         return transport.requests(era());
+    }
+
+    ListedTools tools() {
+        return new ListedTools(client.listTools().tools().stream()
+                .map(tool -> new ListedTools.Listed(tool.name(), tool.description(), tool.inputSchema()))
+                .toList());
     }
 
     /** The structured content of an answer that is no error. */
@@ -56,9 +66,8 @@ final class Connection implements AutoCloseable {
     }
 
     byte[] read(String uri, Manifest manifest) throws NoSuchAlgorithmException {
-        List<ResourceContents> contents = client.readResource(
-                        ReadResourceRequest.builder(uri).build())
-                .contents();
+        List<ResourceContents> contents =
+                client.readResource(ReadResourceRequest.builder(uri).build()).contents();
         Check.equal(1, contents.size(), "contents of " + uri);
         Check.equal(uri, contents.get(0).uri(), "address of the contents");
         String text = contents.get(0) instanceof TextResourceContents found ? found.text() : null;

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The files of a skill as its entry, or `load_skill`, lists them; nothing that was read is used before it is checked. */
+/** The files of a skill as its entry, or `load_skill`, lists them; nothing that was read is used unchecked. */
 final class Manifest {
 
     private record File(String digest, long size) {}
@@ -20,7 +20,9 @@ final class Manifest {
     /** Of objects with `uri`, `digest` and `size`. */
     Manifest(List<Map<String, Object>> listed) {
         for (Map<String, Object> file : listed) {
-            files.put((String) file.get("uri"), new File((String) file.get("digest"), ((Number) file.get("size")).longValue()));
+            files.put(
+                    (String) file.get("uri"),
+                    new File((String) file.get("digest"), ((Number) file.get("size")).longValue()));
         }
     }
 
@@ -32,7 +34,9 @@ final class Manifest {
     byte[] verified(String uri, String text, String base64) throws NoSuchAlgorithmException {
         File file = files.get(uri);
         Check.that(file != null, uri + " is not in the manifest");
-        byte[] bytes = text != null ? text.getBytes(StandardCharsets.UTF_8) : Base64.getDecoder().decode(base64);
+        byte[] bytes = text != null
+                ? text.getBytes(StandardCharsets.UTF_8)
+                : Base64.getDecoder().decode(base64);
         Check.equal(file.size(), (long) bytes.length, "size of " + uri);
         byte[] hash = MessageDigest.getInstance("SHA-256").digest(bytes);
         Check.equal(file.digest(), "sha256:" + HexFormat.of().formatHex(hash), "digest of " + uri);

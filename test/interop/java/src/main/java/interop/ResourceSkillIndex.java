@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The same port by a method that the SDK has today: our registry also lists each SKILL.md as a resource. It shows that a
- * host can change how skills are listed without a change anywhere else, as it will once the SDK has `skills/list`.
+ * The same port by a method that the SDK has today: our registry also lists each SKILL.md as a resource. It shows that
+ * a host can change how skills are listed without a change anywhere else, as it will once the SDK has `skills/list`.
  */
 final class ResourceSkillIndex implements SkillIndex {
 

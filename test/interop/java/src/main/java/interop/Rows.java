@@ -25,23 +25,41 @@ final class Rows {
 
     private boolean allPassed = true;
 
-    void add(String client, String version, String era, String tried, Try attempt) {
-        Finding finding;
-        try {
-            finding = attempt.run();
-        } catch (Exception | AssertionError problem) {
-            problem.printStackTrace();
-            finding = new Finding(era, "failed", problem.toString());
+    /** Rows about one program, in one era. */
+    final class About {
+
+        private final String client;
+        private final String version;
+        private final String era;
+
+        private About(String client, String version, String era) {
+            this.client = client;
+            this.version = version;
+            this.era = era;
         }
-        allPassed &= !finding.result().equals("failed");
-        Map<String, String> row = new LinkedHashMap<>();
-        row.put("client", client);
-        row.put("version", version);
-        row.put("era", finding.era());
-        row.put("tried", tried);
-        row.put("result", finding.result());
-        row.put("note", finding.note());
-        System.out.println("interop-row " + new JsonMapper().writeValueAsString(row));
+
+        void add(String tried, Try attempt) {
+            Finding finding;
+            try {
+                finding = attempt.run();
+            } catch (Exception | AssertionError problem) {
+                problem.printStackTrace();
+                finding = new Finding(era, "failed", problem.toString());
+            }
+            allPassed &= !finding.result().equals("failed");
+            Map<String, String> row = new LinkedHashMap<>();
+            row.put("client", client);
+            row.put("version", version);
+            row.put("era", finding.era());
+            row.put("tried", tried);
+            row.put("result", finding.result());
+            row.put("note", finding.note());
+            System.out.println("interop-row " + new JsonMapper().writeValueAsString(row));
+        }
+    }
+
+    About about(String client, String version, String era) {
+        return new About(client, version, era);
     }
 
     boolean allPassed() {

@@ -26,9 +26,14 @@ final class SharedTransport implements McpClientTransport {
 
     private final McpClientTransport inner;
     private final Map<Object, MonoSink<JSONRPCResponse>> waiting = new ConcurrentHashMap<>();
+    private volatile Throwable problem;
 
     SharedTransport(McpClientTransport inner) {
         this.inner = inner;
+    }
+
+    Throwable problem() {
+        return problem;
     }
 
     /** Usable once the client is initialized; `protocolVersion` is what it negotiated. */
@@ -68,7 +73,10 @@ final class SharedTransport implements McpClientTransport {
 
     @Override
     public void setExceptionHandler(Consumer<Throwable> handler) {
-        inner.setExceptionHandler(handler);
+        inner.setExceptionHandler(found -> {
+            problem = found;
+            handler.accept(found);
+        });
     }
 
     @Override

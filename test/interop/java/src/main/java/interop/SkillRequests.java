@@ -9,8 +9,9 @@ interface SkillRequests {
 
     Map<String, Object> send(String method, Map<String, Object> params);
 
-    /** Over a session of the 2025 versions: `sendRequest` takes any method. */
+    /** Over a session of one's own (2025 versions), whose `sendRequest` takes any method. */
     static SkillRequests over(McpSession session) {
-        return (method, params) -> session.sendRequest(method, params, new TypeRef<Map<String, Object>>() {}).block();
+        return (method, params) -> session.sendRequest(method, params, new TypeRef<Map<String, Object>>() {})
+                .block();
     }
 }

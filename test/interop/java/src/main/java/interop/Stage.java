@@ -7,7 +7,9 @@ import tools.jackson.databind.json.JsonMapper;
 record Stage(String origin, String secondOrigin, String namespace, String publisherToken) {
 
     static Stage fromEnvironment() {
-        JsonMapper json = JsonMapper.builder().disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES).build();
+        JsonMapper json = JsonMapper.builder()
+                .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+                .build();
         return json.readValue(System.getenv("REGISTRY"), Stage.class);
     }
 

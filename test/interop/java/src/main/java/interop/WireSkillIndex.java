@@ -28,10 +28,7 @@ final class WireSkillIndex implements SkillIndex {
 
     private static SkillCard card(String serverId, Map<String, Object> skill) {
         Map<String, Object> frontmatter = Json.object(skill.get("frontmatter"));
-        return new SkillCard(
-                serverId,
-                (String) skill.get("uri"),
-                (String) frontmatter.get("name"),
-                (String) frontmatter.get("description"));
+        return new SkillCard(serverId, (String) skill.get("uri"), (String) frontmatter.get("name"), (String)
+                frontmatter.get("description"));
     }
 }
