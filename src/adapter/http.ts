@@ -39,10 +39,11 @@ export async function ask(asking: Asking, address: string, question: Question): 
   const headers = new Headers(init?.headers);
   if (asking.token !== undefined) headers.set("authorization", `Bearer ${asking.token}`);
   try {
-    const response = await send(address, { ...init, headers, signal });
+    const response = await send(address, { ...init, headers, signal, redirect: "manual" });
     if (response.ok) return await readAtMost(response, maxBytes, what);
     await response.body?.cancel().catch(() => {});
-    const isRefusal = response.status >= 400 && response.status < 500 && !temporary.has(response.status);
+    // A redirect is none either: the token would be sent along to wherever it leads.
+    const isRefusal = response.status >= 300 && response.status < 500 && !temporary.has(response.status);
     throw new RegistryError(`${what}: the registry answered ${response.status}`, { isRefusal });
   } catch (error) {
     if (error instanceof RegistryError) throw error;

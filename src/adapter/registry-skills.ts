@@ -87,7 +87,7 @@ export class RegistrySkills implements SkillSource {
     const after = await mapPooled(
       listings,
       width,
-      async ({ key, describe }) => known.get(key) ?? { ...(await describe(signal)), key },
+      async ({ key, describe }) => known.get(key) ?? checked({ ...(await describe(signal)), key }),
     );
     await this.#fetchAll(after, signal);
     const changes = changesBetween(before, after);
@@ -147,4 +147,9 @@ export class RegistrySkills implements SkillSource {
   async listResources(): Promise<Listed[]> {
     return this.#shelf.resources();
   }
+}
+
+function checked(skill: HeldSkill): HeldSkill {
+  if (skill.files.some(({ file }) => file === "SKILL.md")) return skill;
+  throw new RegistryError(`${skill.entry.uri}: the release holds no SKILL.md`);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { api, publish } from "../harness.ts";
+import { api, origin, publish } from "../harness.ts";
 import { alpha, away, isFile, must, openCache, openShop, readAll } from "./shop.ts";
 import type { Shop } from "./shop.ts";
 
@@ -52,6 +52,10 @@ describe("a registry that sends what is not right", () => {
 
   it("cannot lead the adapter to other addresses", async () => {
     const shop = await openShop();
+    shop.fault = () => new Response(null, { status: 302, headers: { location: "https://elsewhere.example" } });
+    await expect(shop.open({ token: "skr_secret" })).rejects.toThrow("answered 302");
+    shop.fault = undefined;
+    shop.asked.length = 0;
     shop.alter = async (path, response) =>
       path.endsWith("/desk") ? new Response((await response.text()).replace('"alpha"', '"../../../me"')) : response;
     expect((await shop.open()).entries).toEqual([]);
@@ -170,6 +174,16 @@ describe("a cache", () => {
     await skills.refresh();
     expect(kept.map(({ size }) => size)).toEqual([7, 3]);
     expect(await readAll(skills, uriOf(shop, "beta/SKILL.md"))).toBeDefined();
+  });
+
+  it("is not asked to keep a release without a SKILL.md", async () => {
+    const shop = await openShop();
+    const problems: Error[] = [];
+    const link = `${origin}/r/skl_x`;
+    const entry = { uri: "skill://acme/a/SKILL.md", frontmatter: { name: "a", description: "A" }, resources: [] };
+    shop.fault = () => Response.json({ jsonrpc: "2.0", id: 1, result: { skills: [entry] } });
+    await shop.open({ link, onProblem: (problem) => void problems.push(problem) });
+    expect(problems[0]?.message).toContain("holds no SKILL.md");
   });
 
   it("takes no more than maxBytes", async () => {

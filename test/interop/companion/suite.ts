@@ -1,8 +1,10 @@
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { registrySkills } from "../../../src/adapter/skill-source.ts";
 import { hiring, publishDepartment, put, skill } from "../../wire/library.ts";
+import { RegistryClient } from "../../wire/registry-client.ts";
 import type { Stage } from "../stage.ts";
 import { clientVersion, connect, findJobs, listSkills, readEverything } from "./journey.ts";
 import type { Mode } from "./journey.ts";
@@ -29,6 +31,7 @@ async function main(): Promise<void> {
   try {
     await isRecipe(project);
     await besideTheStage(project);
+    await ofWhatIsPrivate();
     await project.forget();
     await withoutRegistry(project, registry);
     await runSolr(registry);
@@ -46,7 +49,7 @@ async function isRecipe(project: Project): Promise<void> {
       ["../../../README.md", "server/server.ts"].map((file) => readFile(join(import.meta.dirname, file), "utf8")),
     );
     ok(readme!.includes(program!), "the README shows another program than server/server.ts");
-    return `everything below runs on Node ${project.node}`;
+    return `the server runs on Node ${project.node}`;
   });
 }
 
@@ -69,6 +72,25 @@ async function besideTheStage(project: Project): Promise<void> {
   const tried = "every entry and every file of the collection equals the registry's, and the client verifies all of it";
   await attempt({ ...adapter, tried }, () => isSameAs(companion, `${stage.origin}/mcp/${stage.namespace}/desk`));
   await companion.stop();
+}
+
+/** Straight from its sources, since the server of the README opens what is public. */
+async function ofWhatIsPrivate(): Promise<void> {
+  const { origin, operatorToken, privateNamespace: namespace, readLink: link, readerToken: token } = stage;
+  const operator = new RegistryClient(origin, operatorToken);
+  await put(operator, `/namespaces/${namespace}/collections/desk`, { skills: "all" });
+  const there = await connect(new URL(`${link}/mcp`));
+  const listed = await listSkills(there);
+  await there.close();
+  const tried = "a private collection with a bearer token, and by a read link; refused without";
+  await attempt({ ...adapter, tried }, async () => {
+    const address = { origin, namespace, collection: "desk", refreshMs: 0 };
+    await rejects(registrySkills(address), /answered 404/);
+    for (const skills of [await registrySkills({ ...address, token }), await registrySkills({ link, refreshMs: 0 })]) {
+      deepEqual(skills.entries, listed);
+      ok(await skills.read(listed[0]!.uri));
+    }
+  });
 }
 
 async function isSameAs(companion: Companion, address: string): Promise<string> {
