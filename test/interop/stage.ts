@@ -1,7 +1,8 @@
 import { ApiClient } from "../../src/cli/client.ts";
 import { seed } from "../../src/cli/seed.ts";
 import { limitsForTests } from "../limits-for-tests.ts";
-import { hiring, publishDepartment } from "../wire/library.ts";
+import type { SourceSkill } from "../wire/generated-skills.ts";
+import { hiring, publishDepartment, textFile } from "../wire/library.ts";
 import { RegistryClient } from "../wire/registry-client.ts";
 import { startHost } from "../wire/server.ts";
 
@@ -29,6 +30,12 @@ export interface Stage {
 const operatorToken = "operator-token-for-interop-0123456789abcdef";
 const secrets = { ADMIN_TOKEN: operatorToken, SIGNING_KEY: "signing-key-for-interop-0123456789abcdef" };
 const privateNamespace = "inner-desk";
+
+/** What the private namespace holds. */
+export const innerSkill: SourceSkill = {
+  path: "inner-secret",
+  files: [textFile("SKILL.md", "---\nname: inner-secret\ndescription: What only we know\n---\n# Inner\n")],
+};
 
 export async function openStage(): Promise<{ stage: Stage; close: () => Promise<void> }> {
   const first = await startHost({ vars: { ...secrets, ...limitsForTests } });
@@ -60,9 +67,7 @@ async function fill(origin: string): Promise<Omit<Stage, "secondOrigin">> {
   const all = { skills: "all", tools: "per-skill" };
   await must(client.json("PUT", `/namespaces/${namespace}/collections/as-tools`, all));
   await client.createNamespace(privateNamespace, "private");
-  const text = "---\nname: inner-secret\ndescription: What only we know\n---\n# Inner\n";
-  const files = [{ path: "SKILL.md", bytes: new TextEncoder().encode(text), executable: false }];
-  await client.publish(privateNamespace, { path: "inner-secret", files });
+  await client.publish(privateNamespace, innerSkill);
   const link = await must(client.json("POST", `/namespaces/${privateNamespace}/links`, { label: "interop" }));
   return {
     origin,

@@ -42,7 +42,7 @@ const readers = 6;
  * @throws at the first difference
  */
 export async function verifyAll(
-  connection: Connection,
+  connection: Pick<Connection, "list" | "get" | "read">,
   namespace: string,
   source: readonly SourceSkill[],
 ): Promise<Amount> {
@@ -62,7 +62,7 @@ export async function verifyAll(
 
 /** Reads every file of the skills and compares it with its source, of which nothing may remain. */
 export async function verifyFiles(
-  connection: Connection,
+  connection: Pick<Connection, "list" | "get" | "read">,
   pairs: readonly { entry: Entry; skill: SourceSkill }[],
 ): Promise<{ files: number; bytes: number }> {
   const reads = pairs.flatMap(({ entry, skill }) => {
