@@ -70,6 +70,8 @@ CREATE TABLE search_docs (
   path       TEXT NOT NULL,
   version    TEXT NOT NULL,
   shelf      TEXT NOT NULL,
+  -- 1: counts for what is usual (search_terms.heard), as at most ten documents of a namespace do.
+  heard      INTEGER NOT NULL DEFAULT 0 CHECK (heard IN (0, 1)),
   UNIQUE (namespace, kind, path, version)
 ) STRICT;
 
@@ -84,11 +86,14 @@ CREATE TABLE search_postings (
   PRIMARY KEY (shelf, term, namespace, doc)
 ) STRICT, WITHOUT ROWID;
 
--- How many documents of a shelf have a term; the term '' counts the documents themselves.
+-- How many documents of a shelf have a term; the term '' counts the documents themselves. `heard` counts at most ten of
+-- each namespace: by it a search judges whether a match is more than chance, and nobody can change that for others by
+-- publishing very much.
 CREATE TABLE search_terms (
   shelf  TEXT NOT NULL,
   term   TEXT NOT NULL,
   docs   INTEGER NOT NULL,
+  heard  INTEGER NOT NULL,
   PRIMARY KEY (shelf, term)
 ) STRICT, WITHOUT ROWID;
 
@@ -97,6 +102,7 @@ CREATE TABLE search_groups (
   shelf      TEXT NOT NULL,
   namespace  TEXT NOT NULL,
   docs       INTEGER NOT NULL,
+  heard      INTEGER NOT NULL,
   PRIMARY KEY (shelf, namespace)
 ) STRICT, WITHOUT ROWID;
 
@@ -127,18 +133,22 @@ CREATE VIEW search_due (id, kind, namespace, path, version, shelf) AS
 -- A document's postings and counts follow it. It leaves before its terms change, and comes back; nothing of it is updated.
 CREATE TRIGGER search_docs_shelved AFTER INSERT ON search_docs
 BEGIN
+  UPDATE search_docs SET heard = 1 WHERE id = NEW.id AND NEW.shelf <> '@' AND coalesce((
+    SELECT heard FROM search_groups WHERE shelf = NEW.shelf AND namespace = NEW.namespace), 0) < 10;
   INSERT OR REPLACE INTO search_postings (shelf, term, namespace, doc, impact, head)
     SELECT NEW.shelf, t.key, NEW.namespace, NEW.id, t.value ->> 0, t.value ->> 1
     FROM json_each(iif(NEW.kind = 'skill', (SELECT terms FROM releases WHERE id = NEW.id),
       (SELECT terms FROM server_tools WHERE id = -NEW.id))) t;
-  INSERT INTO search_terms (shelf, term, docs)
-    SELECT NEW.shelf, t.key, 1 FROM json_each(iif(NEW.kind = 'skill', (SELECT terms FROM releases WHERE id = NEW.id),
+  INSERT INTO search_terms (shelf, term, docs, heard)
+    SELECT NEW.shelf, t.key, 1, (SELECT heard FROM search_docs WHERE id = NEW.id)
+    FROM json_each(iif(NEW.kind = 'skill', (SELECT terms FROM releases WHERE id = NEW.id),
       (SELECT terms FROM server_tools WHERE id = -NEW.id))) t
     WHERE NEW.shelf <> '@'
-    UNION ALL SELECT NEW.shelf, '', 1 WHERE NEW.shelf <> '@'
-    ON CONFLICT (shelf, term) DO UPDATE SET docs = docs + 1;
-  INSERT INTO search_groups (shelf, namespace, docs) SELECT NEW.shelf, NEW.namespace, 1 WHERE NEW.shelf <> '@'
-    ON CONFLICT (shelf, namespace) DO UPDATE SET docs = docs + 1;
+    UNION ALL SELECT NEW.shelf, '', 1, (SELECT heard FROM search_docs WHERE id = NEW.id) WHERE NEW.shelf <> '@'
+    ON CONFLICT (shelf, term) DO UPDATE SET docs = docs + 1, heard = heard + excluded.heard;
+  INSERT INTO search_groups (shelf, namespace, docs, heard)
+    SELECT NEW.shelf, NEW.namespace, 1, (SELECT heard FROM search_docs WHERE id = NEW.id) WHERE NEW.shelf <> '@'
+    ON CONFLICT (shelf, namespace) DO UPDATE SET docs = docs + 1, heard = heard + excluded.heard;
 END;
 
 CREATE TRIGGER search_docs_taken AFTER DELETE ON search_docs
@@ -146,13 +156,13 @@ BEGIN
   DELETE FROM search_postings WHERE shelf = OLD.shelf AND namespace = OLD.namespace AND doc = OLD.id
     AND term IN (SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
       (SELECT terms FROM server_tools WHERE id = -OLD.id))));
-  UPDATE search_terms SET docs = docs - 1 WHERE shelf = OLD.shelf AND OLD.shelf <> '@' AND term IN (
+  UPDATE search_terms SET docs = docs - 1, heard = heard - OLD.heard WHERE shelf = OLD.shelf AND OLD.shelf <> '@' AND term IN (
     SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
       (SELECT terms FROM server_tools WHERE id = -OLD.id))) UNION ALL SELECT '');
   DELETE FROM search_terms WHERE shelf = OLD.shelf AND docs <= 0 AND term IN (
     SELECT key FROM json_each(iif(OLD.kind = 'skill', (SELECT terms FROM releases WHERE id = OLD.id),
       (SELECT terms FROM server_tools WHERE id = -OLD.id))) UNION ALL SELECT '');
-  UPDATE search_groups SET docs = docs - 1 WHERE shelf = OLD.shelf AND namespace = OLD.namespace;
+  UPDATE search_groups SET docs = docs - 1, heard = heard - OLD.heard WHERE shelf = OLD.shelf AND namespace = OLD.namespace;
   DELETE FROM search_groups WHERE shelf = OLD.shelf AND namespace = OLD.namespace AND docs <= 0;
 END;
 

@@ -1,8 +1,9 @@
 import { Hono } from "hono";
 import * as z from "zod";
 
-import { formatCursor, parseCursor } from "../domain/cursor.ts";
+import { formatCursor, parseCursor, readKey } from "../domain/cursor.ts";
 import { maxIndexBatches } from "../domain/limits.ts";
+import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { logFailure } from "../log.ts";
 import { rebuildSome, rebuildStart } from "../publish/reindex.ts";
@@ -27,12 +28,25 @@ searchIndexApi.post("/search-index/rebuild", async (context) => {
   requireKnown(context, []);
   const { cursor } = await readJson(context, request);
   const position = cursor === undefined || cursor === null ? undefined : parseCursor(list, cursor);
-  const place = position === undefined ? rebuildStart : (JSON.parse(position.key) as RebuildPlace);
+  const place = position === undefined ? rebuildStart : placeIn(position.key);
   const next = await rebuildSome(context.env.DB, new Blobs(context.env.BLOBS), place);
   if (next === undefined) return context.json({ step: place.step, next_cursor: null });
-  const key = JSON.stringify(next);
+  const key = keyOf(next);
   return context.json({ step: place.step, next_cursor: formatCursor(list, { page: (position?.page ?? 0) + 1, key }) });
 });
+
+/** A place as a key: its step, and what it is behind. */
+function keyOf({ step, after }: RebuildPlace): string {
+  return JSON.stringify(step === "counts" ? [step, after.shelf, after.term] : [step, String(after), ""]);
+}
+
+function placeIn(key: string): RebuildPlace {
+  const [step, after, term] = readKey(key, ["string", "string", "string"]) as [string, string, string];
+  if (step === "counts") return { step, after: { shelf: after, term } };
+  if (step === "documents") return { step, after };
+  if ((step === "releases" || step === "tools") && /^\d{1,15}$/.test(after)) return { step, after: Number(after) };
+  throw problem("invalid_cursor", "The cursor is not from this list; start again without a cursor");
+}
 
 /**
  * Moves the namespace's documents in the search index, the first of them before the answer. What may be seen is decided

@@ -37,6 +37,22 @@ export function parseCursor(list: string, cursor: string): Position {
   throw problem("invalid_cursor", "The cursor is not from this list; start again without a cursor");
 }
 
+/** The parts of a key that is a JSON array. @throws Problem `invalid_cursor` where it is none of these kinds */
+export function readKey(key: string, kinds: readonly ("string" | "number")[]): (string | number)[] {
+  const parts = jsonOf(key);
+  const isSo = Array.isArray(parts) && parts.length === kinds.length;
+  if (isSo && kinds.every((kind, place) => typeof parts[place] === kind)) return parts as (string | number)[];
+  throw problem("invalid_cursor", "The cursor is not from this list; start again without a cursor");
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether an MCP list ends after this page although more entries exist: clients give up at 50 to 64 pages. */
 export function isLastMcpPage(page: number): boolean {
   return page + 1 >= maxMcpPages;

@@ -135,6 +135,8 @@ export const minScoreShare = 0.3;
 /** Groups that one answer of list_groups holds, and that an abstention names. */
 export const maxGroupsListed = 50;
 export const nearestGroupsShown = 3;
+/** How many of the best rows of a search without an answer say where one may look. */
+export const nearestRows = 10;
 /** Groups that instructions name, as far as the first `maxFirstInstructions` characters have room for them. */
 export const instructedGroups = 10;
 export const maxFirstInstructions = 512;

@@ -21,8 +21,9 @@ export function isServerName(text: string): boolean {
   return text.length <= maxServerNameLength && serverName.test(text);
 }
 
+/** A name stands in addresses, so none of its parts may mean a folder. */
 export function isToolName(text: string): boolean {
-  return toolName.test(text);
+  return toolName.test(text) && !text.split("/").some((part) => part === "" || part === "." || part === "..");
 }
 
 export function formatToolName({ server, tool }: ToolName): string {

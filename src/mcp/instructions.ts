@@ -1,7 +1,7 @@
 import { instructedGroups, maxFirstInstructions, maxMcpPages, maxPageEntries } from "../domain/limits.ts";
 import { listGroups } from "../storage/finding.ts";
+import type { GroupRow } from "../storage/finding.ts";
 import { groupKind } from "./groups.ts";
-import type { Group } from "./groups.ts";
 import { listListed } from "./lists.ts";
 import type { ListedSkill } from "./lists.ts";
 import { hasSkillTools } from "./skill-tools.ts";
@@ -48,7 +48,7 @@ async function whatElse(visit: Visit): Promise<string[]> {
 }
 
 /** As many of the largest groups as have room, each with its number of skills. */
-function groupsLine(visit: Visit, groups: readonly Group[], room: number): string {
+function groupsLine(visit: Visit, groups: readonly GroupRow[], room: number): string {
   const label = `\n${groupKind(visit) === "namespace" ? "Namespaces" : "Collections"}: `;
   const ending = "; list_groups has more";
   let line = "";
@@ -69,7 +69,9 @@ function whatIsHere({ address }: Visit, title: string | undefined): string {
 
 /** Whole characters of it. */
 function begunOf(title: string): string {
-  return title.slice(0, maxTitleShown).replace(/[\uD800-\uDBFF]$/, "");
+  // On one line, and without what would show it otherwise than it is.
+  const line = title.replaceAll(/[\p{C}\p{Z}]+/gu, " ").trim();
+  return line.slice(0, maxTitleShown).replace(/[\uD800-\uDBFF]$/, "");
 }
 
 /** So that a long title does not push the way to search out of the first 512 characters. */

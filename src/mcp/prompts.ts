@@ -1,8 +1,9 @@
 import { decodeLossless } from "../domain/media-type.ts";
-import { maxPrompts, maxQueryLength } from "../domain/limits.ts";
+import { maxNameLength, maxPrompts } from "../domain/limits.ts";
 import { isSkillPath } from "../domain/names.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
+import { parseQuery } from "../domain/search/query.ts";
 import { skillMd } from "../domain/uri.ts";
 import type { Version } from "../domain/version.ts";
 import { listListed } from "./lists.ts";
@@ -52,7 +53,7 @@ export async function getPrompt(visit: Visit, name: string, given: Record<string
   if (key === "nothing fits") return nothingFits(given["task"]!);
   const found =
     key === undefined ? undefined : await visit.catalog.findRelease(key.namespace, key.path, key.pinned ?? undefined);
-  if (key === undefined || found === undefined) throw problem("not_found", `There is no prompt "${name}" here`);
+  if (key === undefined || found === undefined) throw problem("not_found", absent(name, given));
   const file = found.files.find((candidate) => candidate.file === skillMd)!;
   const text = decodeLossless(await visit.blobs.read(file.digest, key.namespace)) ?? "";
   const { version, is_current } = found.release;
@@ -62,18 +63,29 @@ export async function getPrompt(visit: Visit, name: string, given: Record<string
   return answer(found.release.description, [heading, text, ...closing].join("\n\n"));
 }
 
-/** @throws Problem `invalid_request` when neither says which, `not_found` when there is no such skill */
+/** @throws Problem `invalid_request` when neither says which, or the task is longer than a query may be */
 async function findWanted(visit: Visit, { skill = "", task: sentence = "" }: Record<string, string>) {
   if (skill !== "") {
     const key = parseSkillKey(skill);
-    const found = key === undefined ? await findPrompt(visit, skill) : { ...key, pinned: key.version ?? null };
-    if (found === undefined) throw problem("not_found", `There is no skill "${skill}" here`);
-    return found;
+    return key === undefined ? findNamed(visit, skill) : { ...key, pinned: key.version ?? null };
   }
-  const query = [...sentence.trim()].slice(0, maxQueryLength).join("");
-  if (query === "") throw problem("invalid_request", 'use-skill needs "skill" or "task"');
+  const query = parseQuery(sentence);
+  if (query === undefined) throw problem("invalid_request", 'use-skill needs "skill" or "task"');
   const { isAnswer, rows } = await searchSkillsHere(visit, query, { limit: 1 });
   return isAnswer ? rows[0] : ("nothing fits" as const);
+}
+
+/** By its path where that is its name here, else by its name, wherever it lies in folders. */
+async function findNamed(visit: Visit, name: string): Promise<PromptKey | undefined> {
+  const { rows } = await searchSkillsHere(visit, [...name].slice(0, maxNameLength).join(""), { limit: 1 });
+  const [first] = rows;
+  if (first?.is_exact === 1) return first;
+  return findPrompt(visit, name);
+}
+
+function absent(name: string, given: Record<string, string>): string {
+  if (name !== useSkill.name) return `There is no prompt "${name}" here`;
+  return `There is no skill "${given["skill"] ?? ""}" here; completion of the argument "skill" offers what there is`;
 }
 
 /** No skill, not even the nearest; the model should not make one up either. */

@@ -32,6 +32,8 @@ async function searchHere<Row extends Judged>(
 ): Promise<Found<Row>> {
   const words = questionOf(query).map(({ term }) => term);
   const rows = await find({ terms: words, exact: exactTerm(query) });
+  // Where no word is met, there is nothing to be said but that.
+  if (rows.length === 0) return { isAnswer: false, rows, evidence: { confidence: 0, share: 0, terms: words.length } };
   const { isAnswer, confidence, evidence } = decide(evidenceOf(rows, words.length));
   // Whoever names a skill by its name means that skill.
   const isNamed = rows[0]?.is_exact === 1;
@@ -39,10 +41,7 @@ async function searchHere<Row extends Judged>(
 }
 
 function evidenceOf(rows: readonly Judged[], terms: number): Evidence {
-  const [first] = rows;
-  if (first === undefined)
-    return { terms: Array.from({ length: terms }, () => unknownTerm), documents: 0, inScope: 0, best: [] };
-  const question = JSON.parse(first.question) as KnownQuestion;
+  const question = JSON.parse(rows[0]!.question) as KnownQuestion;
   const { documents, inScope } = question;
   const share = inScope / Math.max(1, documents);
   return {
@@ -53,8 +52,6 @@ function evidenceOf(rows: readonly Judged[], terms: number): Evidence {
     best: rows.flatMap(({ matched }) => (matched === null ? [] : [hitOf(matched)])),
   };
 }
-
-const unknownTerm = { weight: 1, df: 0, inScope: 0 };
 
 interface KnownQuestion {
   documents: number;

@@ -1,4 +1,4 @@
-import { formatCursor, parseCursor } from "../domain/cursor.ts";
+import { formatCursor, parseCursor, readKey } from "../domain/cursor.ts";
 import { maxSearchResults } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
 import { parseQuery } from "../domain/search/query.ts";
@@ -34,7 +34,9 @@ async function searchEntries(visit: Visit, query: string, cursor: string | undef
   const position = cursor === undefined ? undefined : parseCursor(list, cursor);
   const after = position === undefined ? undefined : placeIn(position.key);
   const found = await searchSkillsHere(visit, query, { limit: maxSearchResults + 1, after });
-  const rows = found.isAnswer || after !== undefined ? found.rows.slice(0, maxSearchResults) : [];
+  // A later page is judged as the first was: by the best of all.
+  const judged = after === undefined ? found : await searchSkillsHere(visit, query, { limit: 1 });
+  const rows = judged.isAnswer ? found.rows.slice(0, maxSearchResults) : [];
   const entries = rows.length === 0 ? [] : await findEntries(visit.catalog, rows);
   const last = rows.at(-1);
   const next =
@@ -52,7 +54,7 @@ function placeOf({ score, namespace, path }: SearchRow): string {
 }
 
 function placeIn(key: string) {
-  const [score, namespace, path] = JSON.parse(key) as [number, string, string];
+  const [score, namespace, path] = readKey(key, ["number", "string", "string"]) as [number, string, string];
   return { score, namespace, path };
 }
 

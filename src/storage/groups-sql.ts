@@ -20,6 +20,11 @@ own (namespace, docs) AS MATERIALIZED (
   SELECT g.namespace, g.docs FROM viewer v CROSS JOIN search_groups g ON g.shelf = v.namespace AND g.namespace = v.namespace
   WHERE v.below = '' AND v.kind = 'token' AND NOT v.everything
   UNION ALL
+  SELECT d.namespace, count(*) FROM viewer v CROSS JOIN search_docs d ON d.namespace = v.namespace AND d.kind = 'skill'
+  WHERE v.below <> '' AND v.kind = 'token' AND NOT v.everything AND d.shelf = v.namespace
+    AND substr(d.path || '/', 1, length(v.below)) = v.below
+  GROUP BY d.namespace
+  UNION ALL
   SELECT g.namespace, g.docs FROM viewer v CROSS JOIN namespaces n CROSS JOIN search_groups g ON g.shelf = n.name AND g.namespace = n.name
   WHERE v.everything
 ),

@@ -39,8 +39,8 @@ shelves (shelf) AS MATERIALIZED (
 counted (shelf) AS MATERIALIZED (
   SELECT ?7 UNION ALL SELECT ?7 || namespace FROM viewer WHERE namespace IS NOT NULL AND kind = 'token' AND below = ''
 ),
-size (docs) AS MATERIALIZED (
-  SELECT coalesce(sum(t.docs), 0) FROM counted c CROSS JOIN search_terms t ON t.shelf = c.shelf AND t.term = ''
+size (docs, heard) AS MATERIALIZED (
+  SELECT coalesce(sum(t.docs), 0), coalesce(sum(t.heard), 0) FROM counted c CROSS JOIN search_terms t ON t.shelf = c.shelf AND t.term = ''
 )`;
 
 /**
@@ -49,17 +49,17 @@ size (docs) AS MATERIALIZED (
  */
 const weightsSql = `
 asked (place, term) AS MATERIALIZED (SELECT key, value FROM json_each(?6)),
-frequent (place, term, docs) AS MATERIALIZED (
-  SELECT a.place, a.term, coalesce((
-    SELECT sum(t.docs) FROM counted c CROSS JOIN search_terms t ON t.shelf = c.shelf AND t.term = a.term), 0)
-  FROM asked a
+frequent (place, term, docs, heard) AS MATERIALIZED (
+  SELECT a.place, a.term, coalesce(sum(t.docs), 0), coalesce(sum(t.heard), 0)
+  FROM asked a CROSS JOIN counted c LEFT JOIN search_terms t ON t.shelf = c.shelf AND t.term = a.term GROUP BY a.place
 ),
-weighted (place, term, docs, weight) AS MATERIALIZED (
-  SELECT f.place, f.term, f.docs, CAST(round(1000 * ln(1 + (max(s.docs - f.docs, 0) + 0.5) / (f.docs + 0.5))) AS INTEGER)
+weighted (place, term, docs, heard, weight) AS MATERIALIZED (
+  SELECT f.place, f.term, f.docs, f.heard,
+    CAST(round(1000 * ln(1 + (max(s.docs - f.docs, 0) + 0.5) / (f.docs + 0.5))) AS INTEGER)
   FROM frequent f CROSS JOIN size s
 ),
-led (place, term, docs, weight, leads) AS MATERIALIZED (
-  SELECT place, term, docs, weight,
+led (place, term, docs, heard, weight, leads) AS MATERIALIZED (
+  SELECT place, term, docs, heard, weight,
     sum(min(docs, (SELECT docs FROM scope))) OVER (ORDER BY weight DESC, term) <= ?10 OR row_number() OVER (ORDER BY weight DESC, term) = 1
   FROM weighted
 )`;
@@ -82,9 +82,9 @@ hits (doc, score) AS MATERIALIZED (
   FROM shelves s CROSS JOIN led l CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = l.term
   WHERE l.leads AND ${seen} GROUP BY p.doc
 ),
-held (place, docs) AS MATERIALIZED (SELECT place, docs FROM weighted),
-exact (doc) AS MATERIALIZED (
-  SELECT p.doc FROM shelves s CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 WHERE ${seen} LIMIT (SELECT ?11)
+held (place, docs) AS MATERIALIZED (SELECT place, heard FROM weighted),
+named (doc) AS MATERIALIZED (
+  SELECT p.doc FROM shelves s CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 WHERE ${seen}
 )`;
 
 /** Where postings are few: kept, to be added up by document and counted by term. */
@@ -101,10 +101,10 @@ const hitsInNamespaceSql = (seen: string) => `
 met (place, worth, doc) AS MATERIALIZED (
   ${metInNamespace("")} WHERE l.leads AND ${seen}
 ),${summedSql},
-exact (doc) AS MATERIALIZED (
+named (doc) AS MATERIALIZED (
   SELECT p.doc FROM shelves s
   CROSS JOIN search_postings p ON p.shelf = s.shelf AND p.term = ?9 AND p.namespace = ?5
-  WHERE ${seen} LIMIT (SELECT ?11)
+  WHERE ${seen}
 )`;
 
 /**
@@ -125,7 +125,7 @@ met (place, worth, doc) AS MATERIALIZED (
   UNION ALL
   ${metInNamespace("opened o CROSS JOIN ")} WHERE o.is_all AND l.leads AND ${seen}
 ),${summedSql},
-exact (doc) AS MATERIALIZED (
+named (doc) AS MATERIALIZED (
   SELECT p.doc FROM picked k
   CROSS JOIN search_postings p ON p.shelf = k.shelf AND p.term = ?9 AND p.namespace = k.namespace AND p.doc = k.doc
   UNION ALL
@@ -136,10 +136,16 @@ exact (doc) AS MATERIALIZED (
 
 /**
  * `best`: the documents worth a closer look, with every term that they hold. A document whose name is the question has
- * the highest score there is.
+ * the highest score there is, one of each namespace: nobody fills an answer with namesakes.
  */
 const bestSql = `
-total (weight) AS MATERIALIZED (SELECT coalesce(sum(weight), 0) FROM weighted WHERE docs > 0),
+total (weight) AS MATERIALIZED (SELECT coalesce(sum(weight), 0) FROM weighted),
+exact (doc) AS MATERIALIZED (
+  SELECT doc FROM (
+    SELECT e.doc, d.namespace, row_number() OVER (PARTITION BY d.namespace ORDER BY d.path) AS place
+    FROM named e CROSS JOIN search_docs d ON d.id = e.doc)
+  WHERE place = 1 ORDER BY namespace LIMIT (SELECT ?11)
+),
 found (doc, score, is_exact) AS MATERIALIZED (
   SELECT doc, 0, 1 FROM exact
   UNION ALL
@@ -159,8 +165,13 @@ best (doc, shelf, namespace, path, version, is_exact, score) AS MATERIALIZED (
   FROM found f CROSS JOIN search_docs d ON d.id = f.doc
 )`;
 
+/** Who is held to a path counts what lies below it, and what everybody finds. */
 const sizeOfNamespace = `
-  SELECT coalesce(sum(g.docs), 0) FROM shelves s CROSS JOIN search_groups g ON g.shelf = s.shelf AND g.namespace = ?5`;
+  SELECT coalesce(sum(iif(s.shelf IN ('', '/') OR coalesce((SELECT below FROM viewer), '') = '',
+    (SELECT docs FROM search_groups g WHERE g.shelf = s.shelf AND g.namespace = ?5),
+    (SELECT count(*) FROM search_docs d WHERE d.namespace = ?5 AND d.shelf = s.shelf
+      AND substr(d.path || '/', 1, length((SELECT below FROM viewer))) = (SELECT below FROM viewer)))), 0)
+  FROM shelves s`;
 
 /** How many documents are searched, which bounds the postings of any one term. */
 const scopeSql: Readonly<Record<Reached, string>> = {
@@ -193,10 +204,10 @@ export const matchedSql = `(
 
 /**
  * JSON of what is known of the whole question: its terms in the order in which they were asked, each with its weight,
- * the documents that hold it, and those of the scope that do (null where they were not looked at).
+ * how many of those that are heard hold it, and how many of the scope (null where they were not looked at).
  */
-export const questionJsonSql = `(
-  SELECT json_object('documents', (SELECT docs FROM size), 'inScope', (SELECT docs FROM scope), 'terms',
-    json((SELECT json_group_array(json_array(weight, docs, held)) FROM (
-      SELECT l.weight, l.docs, iif(l.leads OR h.docs IS NOT NULL, coalesce(h.docs, 0), NULL) AS held
+export const questionJsonSql = (reached: Reached) => `(
+  SELECT json_object('documents', (SELECT heard FROM size), 'inScope', (${reached === "everything" ? "SELECT heard FROM size" : "SELECT docs FROM scope"}),
+    'terms', json((SELECT json_group_array(json_array(weight, heard, held)) FROM (
+      SELECT l.weight, l.heard, iif(l.leads OR h.docs IS NOT NULL, coalesce(h.docs, 0), NULL) AS held
       FROM led l LEFT JOIN held h ON h.place = l.place ORDER BY l.place)))))`;

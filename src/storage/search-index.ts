@@ -145,16 +145,20 @@ DELETE FROM search_postings WHERE ${stretch} AND NOT EXISTS (
 const dropCounts = `DELETE FROM search_terms WHERE ${stretch} AND term <> ''`;
 
 const insertCounts = `
-INSERT INTO search_terms (shelf, term, docs)
-SELECT shelf, term, count(*) FROM search_postings WHERE ${stretch} AND shelf <> '@' GROUP BY shelf, term`;
+INSERT INTO search_terms (shelf, term, docs, heard)
+SELECT p.shelf, p.term, count(*), sum(d.heard)
+FROM search_postings p CROSS JOIN search_docs d ON d.id = p.doc
+WHERE (p.shelf, p.term) > (?1, ?2) AND (p.shelf, p.term) <= (?3, ?4) AND p.shelf <> '@' GROUP BY p.shelf, p.term`;
 
-const counted = `(SELECT shelf, namespace, count(*) AS docs FROM search_docs WHERE shelf <> '@' GROUP BY shelf, namespace)`;
+const counted = `(
+  SELECT shelf, namespace, count(*) AS docs, sum(heard) AS heard FROM search_docs WHERE shelf <> '@'
+  GROUP BY shelf, namespace)`;
 
 /** What is counted by document and not by word, and words that no document has any more. */
 const recountWhole = [
   `DELETE FROM search_terms WHERE term = '' OR NOT EXISTS (
      SELECT 1 FROM search_postings p WHERE p.shelf = search_terms.shelf AND p.term = search_terms.term)`,
-  `INSERT INTO search_terms (shelf, term, docs) SELECT shelf, '', sum(docs) FROM ${counted} GROUP BY shelf`,
+  `INSERT INTO search_terms (shelf, term, docs, heard) SELECT shelf, '', sum(docs), sum(heard) FROM ${counted} GROUP BY shelf`,
   `DELETE FROM search_groups`,
-  `INSERT INTO search_groups (shelf, namespace, docs) SELECT shelf, namespace, docs FROM ${counted}`,
+  `INSERT INTO search_groups (shelf, namespace, docs, heard) SELECT shelf, namespace, docs, heard FROM ${counted}`,
 ];

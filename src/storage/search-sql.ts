@@ -29,12 +29,14 @@ export interface SearchRow extends Judged {
 
 export interface ToolRow extends Judged {
   namespace: Namespace;
+  /** The title of its namespace. */
+  home: string;
   server: string;
   tool: string;
   title: string;
   description: string;
   url: string;
-  /** JSON array of `namespace/path` of skills here that name it, the first few. */
+  /** JSON array of [path, pinned version or null] of skills here, in its namespace, that name it; the first few. */
   skills: string;
 }
 
@@ -49,15 +51,20 @@ const openedSql = `opened (is_all) AS MATERIALIZED (
   WHERE n.deleted_at IS NULL AND ${openedAnywhereSql}
 )`;
 
-/** A collection serves a pinned skill as that release says, any other as its current one. */
+/**
+ * A collection serves a pinned skill as that release says, any other as its current one; of both only what the caller
+ * finds, or what is hidden would show in what is counted. A current release is never yanked, a pinned one may be.
+ */
 const pickedSkills = `${openedSql},
 picked (doc, shelf, namespace) AS MATERIALIZED (
   SELECT d.id, d.shelf, d.namespace
-  FROM opened o CROSS JOIN collection_items i ON i.namespace = ?2 AND i.collection = ?3
+  FROM viewer v CROSS JOIN opened o CROSS JOIN collection_items i ON i.namespace = ?2 AND i.collection = ?3
   CROSS JOIN skills s ON s.namespace = i.skill_namespace AND s.path = i.skill_path
+  CROSS JOIN namespaces n ON n.name = s.namespace
   CROSS JOIN search_docs d ON d.namespace = s.namespace AND d.kind = 'skill' AND d.path = s.path
     AND d.version = coalesce(i.version, s.current)
-  WHERE NOT o.is_all
+  WHERE NOT o.is_all AND s.deleted_at IS NULL AND ${listedAnywhereSql}
+    AND (d.shelf <> '@' OR EXISTS (SELECT 1 FROM releases r WHERE r.id = d.id AND r.yanked_at IS NULL))
 )`;
 
 const pinnedSql = `(SELECT i.version FROM collection_items i WHERE i.namespace = ?2 AND i.collection = ?3
@@ -65,37 +72,35 @@ const pinnedSql = `(SELECT i.version FROM collection_items i WHERE i.namespace =
 
 /**
  * A cursor names the row that the page before ended with, and the score that it had. Its present score counts, since
- * whatever is published changes all of them a little; the old one only where the row is gone.
+ * whatever is published changes all of them a little; the old one only where the row is gone. What matches much less
+ * than the best was not asked for; measured, nothing that fits is lost.
  */
-const startSql = `start (score) AS MATERIALIZED (
-  SELECT coalesce((
-    SELECT score FROM best WHERE namespace = ?13 AND path = ?14), ?12)
+const shownSql = `
+start (score) AS MATERIALIZED (
+  SELECT coalesce((SELECT score FROM seen WHERE namespace = ?13 AND path = ?14), ?12)
+),
+shown AS MATERIALIZED (
+  SELECT * FROM seen b
+  WHERE b.score >= ${minScoreShare} * (SELECT max(score) FROM seen)
+    AND (?12 IS NULL OR b.score < (SELECT score FROM start)
+      OR (b.score = (SELECT score FROM start) AND (b.namespace, b.path) > (?13, ?14)))
+  ${order} LIMIT (SELECT ?8)
 )`;
 
-/** What matches much less than the best was not asked for; measured, nothing that fits is lost. */
-const near = `b.score >= ${minScoreShare} * (SELECT max(score) FROM best)`;
-
-const behind = `${near} AND (?12 IS NULL OR b.score < (SELECT score FROM start)
-  OR (b.score = (SELECT score FROM start) AND (b.namespace, b.path) > (?13, ?14)))`;
-
+/** `seen`: what the caller may find of the best; nothing else takes part in anything that follows. */
 export function searchSkills(asked: Asked): string {
   const isCollection = asked.reached === "collection";
-  // A release that is current is never yanked; one that is pinned may be. Releases have long rows, so few are asked.
-  const living = `(b.shelf <> '@' OR EXISTS (SELECT 1 FROM releases r WHERE r.id = b.doc AND r.yanked_at IS NULL))`;
   return `
 WITH ${scoringSql(asked, pickedSkills)},
-${startSql},
-shown AS MATERIALIZED (
-  SELECT b.doc, b.shelf, b.score, b.is_exact, s.namespace, s.path, n.title
+seen AS MATERIALIZED (
+  SELECT b.doc, b.shelf, b.score, b.is_exact, b.namespace, b.path, n.title
   FROM viewer v CROSS JOIN best b
   CROSS JOIN skills s ON s.namespace = b.namespace AND s.path = b.path
   CROSS JOIN namespaces n ON n.name = s.namespace
-  WHERE s.deleted_at IS NULL AND ${listedAnywhereSql} AND ${isCollection ? living : "b.version IS s.current"}
-    AND ${behind}
-  ORDER BY b.score DESC, b.namespace, b.path LIMIT (SELECT ?8)
-)
+  WHERE s.deleted_at IS NULL AND ${listedAnywhereSql} AND ${isCollection ? "true" : "b.version IS s.current"}
+),${shownSql}
 SELECT b.namespace, b.path, r.name, r.description, b.title, ${isCollection ? pinnedSql : "NULL"} AS pinned,
-  b.score, b.is_exact, CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql} AS question
+  b.score, b.is_exact, CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql(asked.reached)} AS question
 FROM shown b CROSS JOIN releases r ON r.id = b.doc ${order}`;
 }
 
@@ -112,34 +117,45 @@ picked (doc, shelf, namespace) AS MATERIALIZED (
   WHERE NOT o.is_all AND s.deleted_at IS NULL AND ${listedAnywhereSql}
 )`;
 
-/** Skills that the caller finds here and that name the tool: through one of them its schema is had. */
-const namingSql = `(SELECT json_group_array(key) FROM (
-  SELECT s.namespace || '/' || s.path AS key FROM viewer v CROSS JOIN release_tools t
-  CROSS JOIN skills s ON s.namespace = t.namespace AND s.path = t.path AND s.current = t.version
+/**
+ * Skills that the caller finds here and that name the tool: through one of them its schema is had. In a collection those
+ * that it holds, each with the version to which it is pinned.
+ */
+const namedSql = `(SELECT json_group_array(json_array(path, NULL)) FROM (
+  SELECT s.path FROM viewer v CROSS JOIN release_tools u
+  CROSS JOIN skills s ON s.namespace = u.namespace AND s.path = u.path AND s.current = u.version
   CROSS JOIN namespaces n ON n.name = s.namespace
-  WHERE t.namespace = b.namespace AND t.server = b.server AND t.tool = b.tool AND s.deleted_at IS NULL
+  WHERE u.namespace = t.namespace AND u.server = t.server AND u.tool = t.name AND s.deleted_at IS NULL
     AND ${listedAnywhereSql}
+  ORDER BY s.path LIMIT 3))`;
+
+const namedInCollectionSql = `(SELECT json_group_array(json_array(path, version)) FROM (
+  SELECT s.path, i.version FROM viewer v CROSS JOIN release_tools u
+  CROSS JOIN skills s ON s.namespace = u.namespace AND s.path = u.path
+  CROSS JOIN namespaces n ON n.name = s.namespace
+  LEFT JOIN collection_items i ON i.namespace = ?2 AND i.collection = ?3
+    AND i.skill_namespace = s.namespace AND i.skill_path = s.path
+  WHERE u.namespace = t.namespace AND u.server = t.server AND u.tool = t.name AND s.deleted_at IS NULL
+    AND u.version = coalesce(i.version, s.current) AND ${listedAnywhereSql}
+    AND (i.skill_path IS NOT NULL OR ((SELECT is_all FROM opened) AND s.namespace = ?2))
   ORDER BY s.path LIMIT 3))`;
 
 /** Tools of a namespace are seen by whoever sees all of it, and those of a public one by everybody. */
 const seenSql = `(v.everything OR n.visibility = 'public' OR (v.namespace = n.name AND v.below = '') OR ?3 IS NOT NULL)`;
 
 export function searchTools(asked: Asked): string {
+  const naming = asked.reached === "collection" ? namedInCollectionSql : namedSql;
   return `
 WITH ${scoringSql(asked, pickedTools)},
-${startSql},
-shown AS MATERIALIZED (
-  SELECT b.doc, b.shelf, b.score, b.is_exact, t.namespace, b.path, t.server, t.name AS tool, t.title, t.description, m.url
-  FROM viewer v CROSS JOIN best b
-  CROSS JOIN server_tools t ON t.id = -b.doc
-  CROSS JOIN servers m ON m.namespace = t.namespace AND m.name = t.server
-  CROSS JOIN namespaces n ON n.name = t.namespace
-  WHERE n.deleted_at IS NULL AND ${seenSql} AND ${behind}
-  ORDER BY b.score DESC, b.namespace, b.path LIMIT (SELECT ?8)
-)
-SELECT b.namespace, b.server, b.tool, b.title, b.description, b.url, b.score, b.is_exact, ${namingSql} AS skills,
-  CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql} AS question
-FROM shown b ${order}`;
+seen AS MATERIALIZED (
+  SELECT b.doc, b.shelf, b.score, b.is_exact, b.namespace, b.path, n.title AS home
+  FROM viewer v CROSS JOIN best b CROSS JOIN namespaces n ON n.name = b.namespace
+  WHERE n.deleted_at IS NULL AND ${seenSql}
+),${shownSql}
+SELECT b.namespace, b.home, t.server, t.name AS tool, t.title, t.description, m.url, b.score, b.is_exact, ${naming} AS skills,
+  CASE WHEN ${judgedSql} THEN ${matchedSql} END AS matched, ${questionJsonSql(asked.reached)} AS question
+FROM shown b CROSS JOIN server_tools t ON t.id = -b.doc
+CROSS JOIN servers m ON m.namespace = t.namespace AND m.name = t.server ${order}`;
 }
 
 /** ?5 JSON array of {namespace, path, version}: the entries of what a search found, by their place in the array. */

@@ -7,7 +7,7 @@
 export type EvidenceTerm = {
   /** `weightOf` its document frequency. */
   readonly weight: number;
-  /** Documents of the public registry that hold it. */
+  /** Documents that hold it, of those that are heard: at most ten of each namespace of the public registry. */
   readonly df: number;
   /** Documents of the searched scope that hold it. */
   readonly inScope: number;
@@ -20,7 +20,7 @@ export type EvidenceHit = {
 
 export type Evidence = {
   readonly terms: readonly EvidenceTerm[];
-  /** Documents in the public registry, and in the searched scope. */
+  /** Documents that are heard, and those of the searched scope. */
   readonly documents: number;
   readonly inScope: number;
   /** The best documents, best first; two are enough. */
@@ -48,8 +48,6 @@ export type Signals = {
 
 export type Decision = { isAnswer: boolean; confidence: number; evidence: Signals };
 
-/** What a term that nobody uses counts of its weight: an identifier in a prompt's code says little of the task. */
-const unknownShare = 0.5;
 /** The mean impact of what best hits match, on public skills; of all postings it is 0.3, but the best are not average. */
 const usualImpact = 0.4;
 /** Terms are not independent, and the bound for the best of n is an upper one: so much of it is met in practice. */
@@ -64,7 +62,7 @@ const foreignHome = 0.15;
  * Logistic weights of the signs, for as many questions that fit as do not. The order of magnitude is fitted, with each
  * library left out in turn; the places after that made no difference, so they are round.
  */
-const weights = { offset: -2.45, standing: 3.5, home: 2.6, head: 0.7 };
+const weights = { offset: -2.1, standing: 3.5, home: 2.6, head: 0.7, unknown: -1 };
 /**
  * The least confidence to answer with: three foreign questions to one that fits. Agents see that a card does not fit,
  * but not what they were never shown.
@@ -80,7 +78,8 @@ export function decide(evidence: Evidence): Decision {
     weights.offset +
     weights.standing * standing +
     weights.home * (home - foreignHome) * outside +
-    weights.head * Math.min(1, head / enoughHead);
+    weights.head * Math.min(1, head / enoughHead) +
+    weights.unknown * (1 - signals.known);
   const confidence = share > 0 ? rounded(1 / (1 + Math.exp(-sum))) : 0;
   return { isAnswer: confidence >= minConfidence, confidence, evidence: signals };
 }
@@ -88,7 +87,7 @@ export function decide(evidence: Evidence): Decision {
 function signalsOf({ terms, documents, inScope, best }: Evidence): Signals {
   const total = sumOf(terms, ({ weight }) => weight);
   const known = sumOf(terms, (term) => (isKnown(term) ? term.weight : 0));
-  const scale = Math.max(1, known + unknownShare * (total - known));
+  const scale = Math.max(1, total);
   const covered = best.map(({ matched }) => sumOf(matched, ({ term, impact }) => terms[term]!.weight * impact) / 1_000);
   const inHead = sumOf(best[0]?.matched ?? [], ({ term, head }) => terms[term]!.weight * head) / 1_000;
   const share = (covered[0] ?? 0) / scale;

@@ -24,9 +24,12 @@ type Field = {
   readonly dilution: number;
   /** The usual number of terms, a round number near the mean of some 5,000 public skills. */
   readonly usualTerms: number;
+  /** More terms than this dilute no further. */
+  readonly mostTerms?: number;
 };
 
-const nameField: Field = { weight: 8, dilution: 0.3, usualTerms: 2 };
+/** Nineteen of twenty names have at most four terms; a longer one must not sink below what a description can buy. */
+const nameField: Field = { weight: 8, dilution: 0.3, usualTerms: 2, mostTerms: 4 };
 const pathField: Field = { weight: 1, dilution: 0.3, usualTerms: 2 };
 const descriptionField: Field = { weight: 2, dilution: 0.2, usualTerms: 25 };
 const tagsField: Field = { weight: 2, dilution: 0.3, usualTerms: 5 };
@@ -46,8 +49,8 @@ export const maxTermsPerDocument = 320;
 /** Where the use of a further occurrence halves (k1 of BM25). */
 const saturation = 1.2;
 /**
- * What all fields but the name can add together is less than this, whatever they repeat. One occurrence in a name of
- * four terms, longer than most, is worth more: a name match cannot be bought by stuffing a description.
+ * What all fields but the name can add together is less than this, whatever they repeat. One occurrence in a name adds
+ * at least 6.15: a name match cannot be bought by stuffing a description.
  */
 const maxOutsideName = 6;
 /** Of an impact, what name and description alone decide: a body mentions much that its skill is not about. */
@@ -78,7 +81,8 @@ export function impactsOf(document: SearchDocument): Impacts {
 
 function strengthsOf(field: Field, text: string, maxLength = maxIndexedFieldLength): Map<string, number> {
   const terms = termsOf(text.slice(0, maxLength));
-  const length = 1 - field.dilution + (field.dilution * terms.length) / field.usualTerms;
+  const diluting = Math.min(terms.length, field.mostTerms ?? terms.length);
+  const length = 1 - field.dilution + (field.dilution * diluting) / field.usualTerms;
   const strengths = new Map<string, number>();
   for (const term of terms) strengths.set(term, (strengths.get(term) ?? 0) + field.weight / length);
   return strengths;

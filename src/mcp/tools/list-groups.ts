@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { formatCursor, parseCursor } from "../../domain/cursor.ts";
+import { formatCursor, parseCursor, readKey } from "../../domain/cursor.ts";
 import { maxGroupsListed } from "../../domain/limits.ts";
 import { listGroups } from "../../storage/finding.ts";
 import { groupKind } from "../groups.ts";
@@ -24,8 +24,7 @@ export const listGroupsTool: Tool = {
   async call(visit: Visit, { cursor }: z.infer<typeof input>) {
     const list = listName(visit.address, "groups");
     const page = cursor === undefined ? undefined : parseCursor(list, cursor);
-    const [skills, name] = page === undefined ? [] : (JSON.parse(page.key) as [number, string]);
-    const after = name === undefined || skills === undefined ? undefined : { skills, name };
+    const after = page === undefined ? undefined : groupIn(page.key);
     const rows = await listGroups(visit.catalog, maxGroupsListed + 1, after);
     const groups = rows.slice(0, maxGroupsListed);
     const last = groups.at(-1);
@@ -42,3 +41,8 @@ export const listGroupsTool: Tool = {
     return { content: [{ type: "text", text: JSON.stringify(structuredContent) }], structuredContent };
   },
 };
+
+function groupIn(key: string) {
+  const [skills, name] = readKey(key, ["number", "string"]) as [number, string];
+  return { skills, name };
+}

@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-import { defaultSearchResults, maxSearchResults } from "../../domain/limits.ts";
+import { defaultSearchResults, maxSearchResults, nearestRows } from "../../domain/limits.ts";
 import { questionOf } from "../../domain/search/question.ts";
 import { withoutTraces } from "../../domain/tally.ts";
 import { rankingVersion, searchSkillsHere } from "../search.ts";
@@ -39,7 +39,7 @@ export const searchSkills: Tool = {
     evidence: z.looseObject({}),
   }),
   async call(visit: Visit, { query, limit }: z.infer<typeof input>) {
-    const { isAnswer, rows, evidence } = await searchSkillsHere(visit, query, { limit });
+    const { isAnswer, rows, evidence } = await searchSkillsHere(visit, query, { limit: Math.max(limit, nearestRows) });
     const pickId = visit.tally.newPickId();
     const shown = isAnswer ? rows.slice(0, limit) : [];
     const words = questionOf(withoutTraces(query)).map(({ term }) => term);

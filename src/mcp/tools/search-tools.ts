@@ -1,10 +1,11 @@
 import * as z from "zod";
 
-import { defaultSearchResults, maxSearchResults } from "../../domain/limits.ts";
+import { defaultSearchResults, maxSearchResults, nearestRows } from "../../domain/limits.ts";
 import type { Namespace, SkillPath } from "../../domain/names.ts";
-import { movingUri } from "../../domain/uri.ts";
+import type { Version } from "../../domain/version.ts";
 import type { ToolRow } from "../../storage/finding.ts";
 import { rankingVersion, searchToolsHere } from "../search.ts";
+import { uriOf } from "../visit.ts";
 import type { Visit } from "../visit.ts";
 import { answerNothing, queryField } from "./searching.ts";
 import { metaPrefix } from "./tool.ts";
@@ -31,9 +32,10 @@ export const searchTools: Tool = {
   input,
   output: z.object({ cards: z.array(card), message: z.string() }),
   async call(visit: Visit, { query, limit }: z.infer<typeof input>) {
-    const { isAnswer, rows, evidence } = await searchToolsHere(visit, query, { limit });
+    const { isAnswer, rows, evidence } = await searchToolsHere(visit, query, { limit: Math.max(limit, nearestRows) });
     const meta = { [`${metaPrefix}/ranking`]: rankingVersion };
-    if (!isAnswer) return { ...(await answerNothing(visit, [], { cards: [], evidence })), _meta: meta };
+    const near = rows.map(({ namespace, home, skills }) => ({ namespace, title: home, path: firstPathIn(skills) }));
+    if (!isAnswer) return { ...(await answerNothing(visit, near, { cards: [], evidence })), _meta: meta };
     const cards = rows.slice(0, limit).map(cardOf);
     const message = "A skill that names the tool says how to use it: load it, then describe_tool.";
     const structuredContent = { cards, message };
@@ -41,10 +43,14 @@ export const searchTools: Tool = {
   },
 };
 
+/** A skill that names the tool stands for it where collections are looked for; "" for none. */
+function firstPathIn(skills: string): SkillPath {
+  return (JSON.parse(skills) as [SkillPath, unknown][])[0]?.[0] ?? ("" as SkillPath);
+}
+
 function cardOf({ namespace, server, tool, title, description, url, skills, score }: ToolRow) {
-  const naming = (JSON.parse(skills) as string[]).map((key) => {
-    const path = key.slice(namespace.length + 1) as SkillPath;
-    return movingUri(namespace as Namespace, path);
-  });
+  const naming = (JSON.parse(skills) as [SkillPath, Version | null][]).map(([path, pinned]) =>
+    uriOf({ namespace: namespace as Namespace, path, pinned }),
+  );
   return { tool: `${server}/${tool}`, namespace, title, description, url, skills: naming, score };
 }

@@ -1,8 +1,8 @@
 import * as z from "zod";
 
 import { maxQueryLength, nearestGroupsShown } from "../../domain/limits.ts";
-import type { SearchRow } from "../../storage/finding.ts";
 import { nearestGroups } from "../groups.ts";
+import type { Near } from "../groups.ts";
 import type { Visit } from "../visit.ts";
 import type { ToolAnswer } from "./tool.ts";
 
@@ -20,7 +20,7 @@ export function queryField(description: string) {
  */
 export async function answerNothing(
   visit: Visit,
-  nearest: readonly SearchRow[],
+  nearest: readonly Near[],
   rest: Record<string, unknown>,
 ): Promise<ToolAnswer> {
   const groups = await nearestGroups(visit, nearest, nearestGroupsShown);
