@@ -393,3 +393,91 @@ describe("a collection whose skills are tools", () => {
     expect((await modern(at, "tools/call", { name: "pdf-forms", arguments: {} })).error?.code).toBe(-32602);
   });
 });
+
+describe("what a search must not show", () => {
+  const evidenceOf = async (address: string, query: string, token?: string) =>
+    (await call(address, "search_skills", { query }, token)).structuredContent["evidence"] as Record<string, number>;
+
+  it("is a word of a skill that was hidden, in a collection of somebody else's", async () => {
+    const [victim, thief] = [await newNamespace(), await newNamespace()];
+    await seed(victim, "plain", "Ordinary bicycle repair in the yard");
+    await seed(victim, "deal", "Some text");
+    const skills = ["plain", "deal"].map((path) => ({ namespace: victim, path }));
+    await api("PUT", `/namespaces/${thief}/collections/held`, { skills });
+    await api("PATCH", `/namespaces/${victim}/skills/deal`, { visibility: "private" });
+    await seed(victim, "deal", "Acquire Umbrellacorp for ninety");
+    const at = `/mcp/${thief}/held`;
+    expect(await evidenceOf(at, "bicycle umbrellacorp")).toEqual(await evidenceOf(at, "bicycle parasolcorp"));
+    const cards = await search(at, "bicycle repair umbrellacorp ninety");
+    expect(cards).toEqual(await search(at, "bicycle repair parasolcorp twenty"));
+  });
+
+  it("is how many skills lie beside the path to which a token is held", async () => {
+    const space = await newNamespace("private");
+    await publish(space, { "SKILL.md": skillMdOf("refunds", "Refund a customer") }, "?path=billing/refunds");
+    const { body } = await api("POST", `/namespaces/${space}/tokens`, { role: "reader", path: "billing" });
+    const ask = () => evidenceOf(`/mcp/${space}`, "refund a customer", body["token"] as string);
+    const before = await ask();
+    for (let index = 0; index < 12; index++) await seedSkill(space, `other-${index}`);
+    expect([body["path"], await ask()]).toEqual([body["path"], before]);
+  });
+
+  it("keeps scores between 0 and 1, whoever asks", async () => {
+    const space = await newNamespace("private");
+    for (const name of ["aaa-general", "bbb-notes"]) await seed(space, name, "Compute all that is asked each day");
+    await seed(space, "zookeeper-wages", "Compute the wages of zookeepers each month");
+    const link = await api("POST", `/namespaces/${space}/links`, { label: "here" });
+    const path = new URL(link.body["url"] as string).pathname;
+    const asked = [
+      await search(`/mcp/${space}`, "zookeeper wages each", await newToken(space, "admin")),
+      await search(path, "zookeeper wages each"),
+      await search(`/mcp/${space}`, "zookeeper wages each", env.ADMIN_TOKEN),
+    ];
+    for (const cards of asked) {
+      expect(cards[0]?.name).toBe("zookeeper-wages");
+      for (const { score } of cards) expect([score > 0, score <= 1]).toEqual([true, true]);
+    }
+  });
+
+  it("lets nobody silence a namespace by publishing very much of its words", async () => {
+    const [space, flooder] = [await newNamespace(), await newNamespace()];
+    await seed(space, "stripe-refunds", "Refund a customer who was charged twice for one order.");
+    for (const name of ["sort-mail", "tidy-inbox"])
+      await seed(space, name, "Sort the mail of the morning into folders.");
+    const query = "refund a customer who was charged twice";
+    const before = await evidenceOf(`/mcp/${space}`, query);
+    for (let index = 0; index < 40; index++) {
+      await seed(flooder, `flood-${index}`, "Refund customer charged twice tidy inbox order mail folders.");
+    }
+    expect(namesOf(await search(`/mcp/${space}`, query))[0]).toBe("stripe-refunds");
+    expect((await evidenceOf(`/mcp/${space}`, query))["confidence"]).toBeGreaterThan(before["confidence"]! / 3);
+  });
+
+  it("gives one namespace one place for an exact name", async () => {
+    const [honest, squatter] = [await newNamespace(), await newNamespace()];
+    for (let index = 0; index < 9; index++) {
+      await publish(squatter, { "SKILL.md": skillMdOf("parcel-labels", "Labels") }, `?path=p${index}/parcel-labels`);
+    }
+    await seed(honest, "parcel-labels", "Print the labels of parcels.");
+    const cards = await search("/mcp", "parcel labels");
+    const first = cards.slice(0, 2).map(({ namespace }) => namespace);
+    expect([first.sort(), cards[1]?.score]).toEqual([[honest, squatter].sort(), 1]);
+  });
+
+  it("tells a forged cursor as such, and answers none where nothing fits", async () => {
+    const forged = (list: string, key: unknown) => {
+      const text = JSON.stringify(["1", list, 1, typeof key === "string" ? key : JSON.stringify(key)]);
+      return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+    };
+    for (const key of ["x", "null", {}, [{ a: 1 }, "x"], [1, { x: 2 }], "5"]) {
+      const answer = await call("/mcp", "list_groups", { cursor: forged("groups:", key) });
+      expect([key, answer.isError, answer.content[0]!.text]).toEqual([key, true, expect.stringContaining("cursor")]);
+      const query = "fill in a PDF form";
+      const { error } = await modern(at, "skills/list", { query, cursor: forged(`skills ${query}:${space}`, key) });
+      expect([key, error?.code]).toEqual([key, -32602]);
+    }
+    const query = "tune a grand piano";
+    const cursor = forged(`skills ${query}:${space}`, [9, "", ""]);
+    expect((await modern(at, "skills/list", { query, cursor })).result!["skills"]).toEqual([]);
+  });
+});

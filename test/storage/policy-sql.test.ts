@@ -10,6 +10,7 @@ import type { Action, CollectionVisibility, NamespaceVisibility } from "../../sr
 import type { Principal } from "../../src/domain/principal.ts";
 import { movingUri, parseSkillUri, pinnedUri } from "../../src/domain/uri.ts";
 import type { Version } from "../../src/domain/version.ts";
+import { termsOf } from "../../src/domain/search/words.ts";
 import { Catalog } from "../../src/storage/catalog.ts";
 import { Collections } from "../../src/storage/collections.ts";
 import { findSkills } from "../../src/storage/finding.ts";
@@ -153,7 +154,7 @@ const everyWay = (paths: string[]) => ({
 
 /** A read link leads to one place, so that is the only place where what it shows is asked. */
 const placesOf = ({ leadsTo }: Caller) => all.filter(([, name]) => leadsTo === undefined || leadsTo.namespace === name);
-const words = { terms: ["one", "two"], exact: "=none" };
+const words = { terms: termsOf("one two"), exact: "=none" };
 const searchable = (limit: number, catalog: Catalog) => findSkills(catalog, words, { limit });
 
 describe.each(names)("%s", (name) => {
