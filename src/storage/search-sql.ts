@@ -104,7 +104,7 @@ SELECT b.namespace, b.path, r.name, r.description, b.title, ${isCollection ? pin
 FROM shown b CROSS JOIN releases r ON r.id = b.doc ${order}`;
 }
 
-/** A collection has the tools that its skills name. */
+/** A collection has the tools that its skills name; one of all skills those of its namespace. */
 const pickedTools = `${openedSql},
 picked (doc, shelf, namespace) AS MATERIALIZED (
   SELECT DISTINCT d.id, d.shelf, d.namespace

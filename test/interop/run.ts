@@ -19,6 +19,8 @@ const root = join(here, "../..");
 export const suites = ["java", "python", "go", "typescript", "companion"] as const;
 /** On a fresh machine, with everything that has to be downloaded. */
 const maxMinutes = 6;
+/** Suites at the same time: each waits for downloads and for a registry of its own most of the time. */
+const atOnce = 2;
 
 async function main(names: readonly string[]): Promise<number> {
   if (names.includes("table")) {
@@ -27,18 +29,27 @@ async function main(names: readonly string[]): Promise<number> {
   }
   const wanted = names.includes("all") ? suites.filter((name) => existsSync(join(here, name))) : names;
   if (wanted.length === 0) throw new Error(`Name a suite: ${suites.join(", ")}, or all; or table`);
+  const waiting = [...wanted];
   let failures = 0;
-  for (const name of wanted) failures += (await runSuite(name)) ? 0 : 1;
+  const work = async () => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      failures += (await runSuite(name, wanted.length > 1)) ? 0 : 1;
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
   return failures === 0 ? 0 : 1;
 }
 
-async function runSuite(name: string): Promise<boolean> {
+/** Of several suites each says what it has to say when it is done, so that their lines stay apart. */
+async function runSuite(name: string, isOneOfSeveral: boolean): Promise<boolean> {
   const program = join(here, name, "suite.ts");
   if (!existsSync(program)) throw new Error(`There is no suite "${name}"; there are ${suites.join(", ")}`);
   const began = performance.now();
   const { stage, close } = await openStage();
   try {
-    const { code, output } = await runProgram(program, { ...process.env, REGISTRY: JSON.stringify(stage) });
+    const env = { ...process.env, REGISTRY: JSON.stringify(stage) };
+    const { code, output } = await runProgram(program, env, !isOneOfSeveral);
+    if (isOneOfSeveral) process.stdout.write(output);
     const rows = readRows(output);
     const skipped = /^skipped: .+$/m.exec(output)?.[0];
     const isGreen =
@@ -52,7 +63,11 @@ async function runSuite(name: string): Promise<boolean> {
   }
 }
 
-function runProgram(program: string, env: NodeJS.ProcessEnv): Promise<{ code: number | null; output: string }> {
+function runProgram(
+  program: string,
+  env: NodeJS.ProcessEnv,
+  isHeard: boolean,
+): Promise<{ code: number | null; output: string }> {
   // In a group of its own, so that whatever it started ends with it.
   const child = spawn(process.execPath, [program], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -63,7 +78,7 @@ function runProgram(program: string, env: NodeJS.ProcessEnv): Promise<{ code: nu
   let output = "";
   child.stdout.on("data", (bytes: Buffer) => {
     output += bytes.toString();
-    process.stdout.write(bytes);
+    if (isHeard) process.stdout.write(bytes);
   });
   const timer = setTimeout(() => {
     console.log(`${program} took more than ${maxMinutes} minutes`);
@@ -86,6 +101,9 @@ function endGroup(pid: number): void {
     // It is gone already.
   }
 }
+
+/** One result is written after the other, or one would be lost. */
+let writing = Promise.resolve();
 
 /** For .ci/run in the form that vitest writes, and for the table. */
 async function report(
@@ -110,9 +128,12 @@ async function report(
   await writeFile(join(root, ".reports", `interop-${name}.json`), text);
   if (skipped !== undefined || process.env["CI"] === "1") return;
   const date = new Date().toISOString().slice(0, 10);
-  const results = join(here, "results.json");
-  const known = existsSync(results) ? (JSON.parse(await readFile(results, "utf8")) as object) : {};
-  await writeFile(results, `${JSON.stringify({ ...known, [name]: { date, rows } }, undefined, 2)}\n`);
+  writing = writing.then(async () => {
+    const results = join(here, "results.json");
+    const known = existsSync(results) ? (JSON.parse(await readFile(results, "utf8")) as object) : {};
+    await writeFile(results, `${JSON.stringify({ ...known, [name]: { date, rows } }, undefined, 2)}\n`);
+  });
+  await writing;
 }
 
 process.exit(await main(process.argv.slice(2)));
