@@ -10,6 +10,7 @@ import { lifecycleApi } from "./api/lifecycle.ts";
 import { linksApi } from "./api/links.ts";
 import { membersApi } from "./api/members.ts";
 import { namespacesApi } from "./api/namespaces.ts";
+import { olderDiscoveryApi } from "./api/older-discovery.ts";
 import { otherMethodsOf } from "./api/other-methods.ts";
 import { problemDetails } from "./api/problems.ts";
 import { publishApi } from "./api/publish.ts";
@@ -102,10 +103,11 @@ for (const api of [...publisherApis, otherMethodsOf(publisherApis)]) app.route("
 // Public bytes, and what clients look for before they connect.
 app.route("/blobs", blobsApi);
 app.route("/", discoveryApi);
+app.route("/", olderDiscoveryApi);
 app.route("/", resourceMetadata);
 app.route("/", securityTxt);
 app.route("/blobs", otherMethodsOf([blobsApi]));
-app.route("/", otherMethodsOf([discoveryApi, resourceMetadata, securityTxt]));
+app.route("/", otherMethodsOf([discoveryApi, olderDiscoveryApi, resourceMetadata, securityTxt]));
 
 app.notFound(() => problemDetails(problem("not_found", "Nothing is served at this address")));
 

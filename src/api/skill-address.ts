@@ -20,3 +20,12 @@ export function readSkillAddress(context: ApiContext): { path: SkillPath; rest: 
 export function noSuchAddress() {
   return problem("not_found", "There is nothing at this address, or it needs a token of its namespace");
 }
+
+/** The path of a file from its spelling in an address; undefined where that is none. */
+export function decodePath(file: string): string | undefined {
+  try {
+    return file.split("/").map(decodeURIComponent).join("/");
+  } catch {
+    return undefined;
+  }
+}

@@ -15,7 +15,7 @@ import type { ApiContext } from "./caller.ts";
 import { answerArchive, answerFile } from "./downloads.ts";
 import { formatFit } from "./fit.ts";
 import { formatManifest, formatRelease, formatSkill, formatSkillState } from "./shapes.ts";
-import { noSuchAddress, readSkillAddress } from "./skill-address.ts";
+import { decodePath, noSuchAddress, readSkillAddress } from "./skill-address.ts";
 
 /** Reading skills and their releases. */
 export const skillsApi = new Hono<AppEnv>();
@@ -121,12 +121,4 @@ async function surveys({ catalog, principal }: Look, path: SkillPath): Promise<b
   const { namespace } = await catalog.gate();
   if (namespace === undefined) return false;
   return may(await principal(), "survey", { kind: "skill", namespace, path, visibility: "private" });
-}
-
-function decodePath(file: string): string | undefined {
-  try {
-    return file.split("/").map(decodeURIComponent).join("/");
-  } catch {
-    return undefined;
-  }
 }

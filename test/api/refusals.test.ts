@@ -72,6 +72,8 @@ describe("a method that an address does not have", () => {
     "/.well-known/agent-skills/index.json",
     "/space-1/.well-known/agent-skills/index.json",
     "/r/skl_x/.well-known/agent-skills/index.json",
+    "/.well-known/skills/index.json",
+    "/space-1/.well-known/skills/a/SKILL.md",
     "/r/skl_x/archives/space-1/a/1.0.0.tar.gz",
     "/.well-known/oauth-protected-resource/me/mcp",
   ])("of %s is 405 too", async (path) => {

@@ -46,6 +46,7 @@ describe("cross-origin requests", () => {
   const everybodys = () => [
     `/${open}/.well-known/agent-skills/index.json`,
     "/.well-known/agent-skills/index.json",
+    "/.well-known/skills/index.json",
     "/.well-known/oauth-protected-resource/me/mcp",
     `/blobs/sha256/${"0".repeat(64)}`,
   ];

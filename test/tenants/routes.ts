@@ -249,6 +249,8 @@ const servers: Table = {
 };
 
 const index = ".well-known/agent-skills/index.json";
+const older = ".well-known/skills";
+const nameOf = (t: Target) => t.skill.slice(t.skill.lastIndexOf("/") + 1);
 
 const plain: Table = {
   "GET /blobs/sha256/:hex": (t) => [
@@ -261,6 +263,15 @@ const plain: Table = {
     [t.link, link].map((one) => get(`/r/${one}/${index}`)),
   "GET /r/:secret/archives/:namespace/:rest{.+}": (t, link) =>
     [t.link, link].map((one) => get(`/r/${one}/archives/${t.namespace}/${t.skill}/${t.version}.tar.gz`)),
+  "GET /.well-known/skills/index.json": () => [get(`/${older}/index.json`)],
+  "GET /:namespace/.well-known/skills/index.json": (t) => [get(`/${t.namespace}/${older}/index.json`)],
+  "GET /r/:secret/.well-known/skills/index.json": (t, link) =>
+    [t.link, link].map((one) => get(`/r/${one}/${older}/index.json`)),
+  "GET /.well-known/skills/:name/:file{.+}": (t) => [get(`/${older}/${nameOf(t)}/${t.file}`)],
+  "GET /:namespace/.well-known/skills/:name/:file{.+}": (t) =>
+    [t.file, "SKILL.md"].map((file) => get(`/${t.namespace}/${older}/${nameOf(t)}/${file}`)),
+  "GET /r/:secret/.well-known/skills/:name/:file{.+}": (t, link) =>
+    [t.link, link].map((one) => get(`/r/${one}/${older}/${nameOf(t)}/${t.file}`)),
   "GET /.well-known/oauth-protected-resource/*": (t) =>
     [`/mcp/${t.namespace}`, `/mcp/${t.namespace}/${t.collection}`, `/me/mcp/${t.namespace}`, `/r/${t.link}/mcp`].map(
       (path) => get(`/.well-known/oauth-protected-resource${path}`),

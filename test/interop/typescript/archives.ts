@@ -53,7 +53,7 @@ async function versionOfTar(): Promise<string> {
   return stdout.split("\n")[0]!;
 }
 
-async function download(url: string): Promise<Buffer> {
+export async function download(url: string): Promise<Buffer> {
   const response = await fetch(url);
   assert.equal(response.status, 200, url);
   const bytes = Buffer.from(await response.arrayBuffer());
@@ -62,7 +62,7 @@ async function download(url: string): Promise<Buffer> {
   return bytes;
 }
 
-async function checkTar(bytes: Buffer, skill: SourceSkill, workshop: Workshop): Promise<void> {
+export async function checkTar(bytes: Buffer, skill: SourceSkill, workshop: Workshop): Promise<void> {
   const folder = await workshop.makeFolder(`tar/${skill.path}`);
   const [archive, unpacked] = [join(folder, "archive.tar"), join(folder, "unpacked")];
   await mkdir(unpacked);

@@ -65,7 +65,7 @@ export async function tryMcpc(stage: Stage, workshop: Workshop): Promise<void> {
       } finally {
         await tryJson("close", "@interop");
       }
-      return "0.2.6 has no command for skills; 2026-07-28 is unknown to it";
+      return "it has no command for skills, and 2026-07-28 is unknown to it";
     },
   );
 

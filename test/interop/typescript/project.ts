@@ -10,6 +10,9 @@ import type { SourceSkill } from "../../wire/generated-skills.ts";
 import { assertInstalled } from "./published.ts";
 import type { Program, Workshop } from "./workshop.ts";
 
+export const skillsProgram = { package: "skills", bin: "skills" };
+export const wellKnown = ".well-known/agent-skills/index.json";
+
 /** A project folder into which `npx skills` installs, and what it has to hold afterwards. */
 export class Project {
   readonly folder: string;
@@ -81,6 +84,12 @@ export interface Said {
 
 export interface Index {
   skills: { name: string; url: string; digest: string }[];
+}
+
+export async function readIndex(source: string): Promise<Index> {
+  const response = await fetch(`${source}/${wellKnown}`);
+  assert.equal(response.status, 200);
+  return (await response.json()) as Index;
 }
 
 /** What the program writes as `computedHash`: paths and bytes in the order of their names. */

@@ -4,26 +4,26 @@ import { rm } from "node:fs/promises";
 
 import type { SourceSkill } from "../../wire/generated-skills.ts";
 import { hiring, skill, textFile } from "../../wire/library.ts";
-import { startProxy } from "../../wire/proxy.ts";
-import type { Alter } from "../../wire/proxy.ts";
 import { RegistryClient } from "../../wire/registry-client.ts";
 import { seedSkills } from "../../wire/source.ts";
 import { innerSkill } from "../stage.ts";
 import type { Stage } from "../stage.ts";
 import { attempt } from "./attempt.ts";
-import { Project } from "./project.ts";
+import type { Client } from "./attempt.ts";
+import { tryBadBytes } from "./bad-bytes.ts";
+import { tryLongNames } from "./long-names.ts";
+import { tryOlderPath } from "./older-path.ts";
+import { Project, readIndex, skillsProgram as program, wellKnown } from "./project.ts";
 import type { Index } from "./project.ts";
 import type { Workshop } from "./workshop.ts";
 
-const program = { package: "skills", bin: "skills" };
-const wellKnown = ".well-known/agent-skills/index.json";
 /** What the department publishes anew. */
 const renewed = skill("write-job-adverts", "Write an inclusive job advert for a vacancy, in plain words.", {
   body: "Ask for the pay band first.",
   files: [textFile("references/words.md", "# Words\n\nNo ninjas.\n")],
 });
 
-/** `npx skills`: installs, locks, updates and refuses, by the index of discovery 0.2.0. */
+/** `npx skills`: installs, locks, updates and refuses, by the indexes of discovery 0.2.0 and 0.1.0. */
 export async function trySkillsProgram(stage: Stage, workshop: Workshop): Promise<void> {
   const { version } = await workshop.find(program);
   const client = { client: "npx skills", version, era: "discovery 0.2.0" };
@@ -65,58 +65,11 @@ export async function trySkillsProgram(stage: Stage, workshop: Workshop): Promis
     await project.assertHolds(hiring.skills);
   });
 
+  await tryOlderPath(stage, workshop);
+  await tryLongNames(stage, workshop, client);
   await tryBadBytes(stage, workshop, client);
   await tryUpdate(stage, workshop, client);
   await tryRevocation(stage, workshop, client);
-}
-
-type Client = Parameters<typeof attempt>[0];
-
-/** A server in the middle names a wrong digest, or hands out other bytes: neither may be installed. */
-async function tryBadBytes(stage: Stage, workshop: Workshop, client: Client): Promise<void> {
-  const bad = "match-candidates";
-  const wrongDigest: Alter = ({ path, answer }) =>
-    path.endsWith(wellKnown) ? withWrongDigest(answer, ({ name }) => name === bad) : answer;
-  const allWrong: Alter = ({ path, answer }) =>
-    path.endsWith(wellKnown) ? withWrongDigest(answer, () => true) : answer;
-  const otherBytes: Alter = ({ path, answer }) =>
-    path.includes(`/${bad}/`) && path.includes("archive") ? Buffer.concat([answer, Buffer.from([0])]) : answer;
-  let alter: Alter = ({ answer }) => answer;
-  const proxy = await startProxy(stage.origin, (passing) => alter(passing));
-  const source = `${proxy.origin}/${stage.namespace}`;
-  try {
-    await attempt(
-      client,
-      "a wrong digest and altered bytes on the way are refused; the other skills come",
-      async () => {
-        for (const [name, altered] of Object.entries({ wrongDigest, otherBytes })) {
-          alter = altered;
-          const project = await Project.make(workshop, program, name);
-          const said = await project.add(source);
-          assert.equal(said.code, 0, said.text);
-          await project.assertHolds(hiring.skills.filter(({ path }) => path !== bad));
-        }
-        return "it leaves such a skill out without a word";
-      },
-    );
-    await attempt(client, "nothing but wrong digests: nothing is installed, and what was installed stays", async () => {
-      alter = allWrong;
-      const empty = await Project.make(workshop, program, "all-wrong");
-      const said = await empty.add(source);
-      assert.notEqual(said.code, 0);
-      await empty.assertHolds([]);
-      alter = ({ answer }) => answer;
-      const project = await Project.make(workshop, program, "then-wrong");
-      assert.equal((await project.add(source)).code, 0);
-      alter = allWrong;
-      const updated = await project.update();
-      await project.assertHolds(hiring.skills);
-      await project.assertLocks(source, hiring.skills, await readIndex(`${stage.origin}/${stage.namespace}`));
-      return `it says "${/No (?:matching )?skills[^.]*\./.exec(said.text)?.[0] ?? said.text.slice(-120)}", then "${/Failed to update \S+/.exec(updated.text)?.[0] ?? updated.text.slice(-120)}"`;
-    });
-  } finally {
-    await proxy.stop();
-  }
 }
 
 async function tryUpdate(stage: Stage, workshop: Workshop, client: Client): Promise<void> {
@@ -164,24 +117,10 @@ async function tryRevocation(stage: Stage, workshop: Workshop, client: Client): 
   });
 }
 
-async function readIndex(source: string): Promise<Index> {
-  const response = await fetch(`${source}/${wellKnown}`);
-  assert.equal(response.status, 200);
-  return (await response.json()) as Index;
-}
-
 /** Each digest of the index is that of the archive it names. */
 async function assertDigests(source: string, { skills }: Index): Promise<void> {
   for (const { name, url, digest } of skills) {
     const bytes = new Uint8Array(await (await fetch(new URL(url, `${source}/${wellKnown}`))).arrayBuffer());
     assert.equal(`sha256:${createHash("sha256").update(bytes).digest("hex")}`, digest, name);
   }
-}
-
-function withWrongDigest(answer: Buffer, isMeant: (entry: Index["skills"][number]) => boolean): string {
-  const index = JSON.parse(answer.toString()) as Index;
-  const skills = index.skills.map((entry) =>
-    isMeant(entry) ? { ...entry, digest: `sha256:${"0".repeat(64)}` } : entry,
-  );
-  return JSON.stringify({ ...index, skills });
 }
