@@ -257,3 +257,22 @@ describe("decisions", () => {
     expect(confidenceOf("refund my concert tickets")).toBeGreaterThan(confidenceOf("buy concert tickets"));
   });
 });
+
+describe("a name, however long", () => {
+  it("weighs more than whatever another document repeats", () => {
+    const name = "monthly-supplier-reconciliation-and-dunning-letters-for-overdue-bills";
+    const honest = impactsOf(documentOf({ name, path: name }));
+    const repeated = "dunning ".repeat(127);
+    const stuffed = impactsOf(
+      documentOf({
+        description: repeated,
+        tags: [repeated],
+        triggers: [repeated],
+        examples: [repeated],
+        body: repeated,
+      }),
+    );
+    const [term] = termsOf("dunning");
+    expect(honest[term!]![0]).toBeGreaterThan(stuffed[term!]![0]);
+  });
+});
