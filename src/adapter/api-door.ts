@@ -138,6 +138,8 @@ async function describe(asking: Asking, api: string, one: Pick, signal: AbortSig
   }
   const pinned = rootOf(pinnedUri(one.namespace, one.path, one.version));
   const root = rootOf(uriOf(one));
+  const own = [pinned, rootOf(movingUri(one.namespace, one.path))];
+  if (!own.includes(rootOf(release.entry.uri))) throw new RegistryError(`${what}: the entry is that of another skill`);
   const roots = one.isPinned ? [pinned] : [root, pinned];
   const skill = { key: "", entry: release.entry, roots, files };
   return { ...skill, entry: entryAt(skill, root) };

@@ -7,20 +7,25 @@ export interface SkillCache {
   get(key: string): Promise<Uint8Array | undefined>;
   /** Whole or not at all: nobody may ever get half a value. */
   put(key: string, bytes: Uint8Array): Promise<void>;
-  /** Everything else is no longer needed. A cache that may grow leaves this out. */
-  retain?(keys: ReadonlySet<string>): Promise<void>;
+  /** All that `owner`, one collection, still needs; what no owner does may go. A cache that may grow leaves this out. */
+  retain?(owner: string, keys: ReadonlySet<string>): Promise<void>;
 }
 
 /** Lives as long as the process, and holds no more than what is served. */
 export function memoryCache(): SkillCache {
   const values = new Map<string, Uint8Array>();
+  const needed = new Map<string, ReadonlySet<string>>();
   return {
     get: async (key) => values.get(key),
     put: async (key, bytes) => {
       values.set(key, bytes);
     },
-    retain: async (keys) => {
-      for (const key of values.keys()) if (!keys.has(key)) values.delete(key);
+    retain: async (owner, keys) => {
+      const before = needed.get(owner) ?? new Set();
+      needed.set(owner, keys);
+      const isNeeded = (key: string) => [...needed.values()].some((all) => all.has(key));
+      // Only what this owner had may go: another may be in the middle of getting its own.
+      for (const key of before) if (!isNeeded(key)) values.delete(key);
     },
   };
 }

@@ -56,11 +56,11 @@ export class Files {
     return bytes;
   }
 
-  /** Lets the cache forget the rest. */
-  async retain(digests: Iterable<string>, otherKeys: readonly string[]): Promise<void> {
+  /** Lets the cache forget the rest of what this owner had; its own key is that of its state. */
+  async retain(owner: string, digests: Iterable<string>): Promise<void> {
     const keep = new Set(digests);
     for (const digest of this.#known) if (!keep.has(digest)) this.#known.delete(digest);
-    await this.#cache.retain?.(new Set([...[...keep].map(keyOf), ...otherKeys]));
+    await this.#cache.retain?.(owner, new Set([...[...keep].map(keyOf), owner]));
   }
 }
 

@@ -10,14 +10,16 @@ import type { SkillCache } from "./cache.ts";
 export function folderCache(folder: string): SkillCache {
   return {
     get: async (key) => {
+      if (!isKey(key)) return undefined;
       try {
         return new Uint8Array(await readFile(join(folder, key)));
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-        throw error;
+      } catch {
+        // What cannot be read is not there: the registry has it.
+        return undefined;
       }
     },
     put: async (key, bytes) => {
+      if (!isKey(key)) throw new Error(`"${key}" is no key of a cache`);
       await mkdir(folder, { recursive: true });
       // Renaming is atomic, so whoever reads meanwhile gets the old value or the new one.
       const draft = join(folder, `${key}.${crypto.randomUUID()}`);
@@ -30,4 +32,9 @@ export function folderCache(folder: string): SkillCache {
       }
     },
   };
+}
+
+/** No key may lead out of the folder. */
+function isKey(key: string): boolean {
+  return /^[A-Za-z0-9-]{1,80}$/.test(key);
 }

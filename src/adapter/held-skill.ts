@@ -66,3 +66,22 @@ export function changesBetween(before: readonly HeldSkill[], after: readonly Hel
     listChanged: listed(before) !== listed(after),
   };
 }
+
+const digestPattern = /^sha256:[0-9a-f]{64}$/;
+
+/**
+ * A registry's digests become names in a cache and its sizes limits of what is read, so each is looked at before it is
+ * either. @throws RegistryError
+ */
+export function checkHeld(skill: HeldSkill): HeldSkill {
+  const fault = (what: string) => new RegistryError(`${skill.entry.uri}: ${what}`);
+  const sizes = new Map<string, number>();
+  for (const { file, digest, size } of skill.files) {
+    if (!digestPattern.test(digest)) throw fault(`${file} has no SHA-256 digest`);
+    if (!Number.isSafeInteger(size) || size < 0) throw fault(`${file} has no size`);
+    if ((sizes.get(digest) ?? size) !== size) throw fault(`${file} has another size than a file of the same digest`);
+    sizes.set(digest, size);
+  }
+  if (!skill.files.some(({ file }) => file === "SKILL.md")) throw fault("the release holds no SKILL.md");
+  return skill;
+}

@@ -5,7 +5,7 @@ import type { SkillCache } from "./cache.ts";
 import type { Door } from "./door.ts";
 import { Files } from "./files.ts";
 import type { HeldFile } from "./files.ts";
-import { changesBetween } from "./held-skill.ts";
+import { changesBetween, checkHeld } from "./held-skill.ts";
 import type { HeldSkill, SkillChanges } from "./held-skill.ts";
 import { RegistryError } from "./http.ts";
 import { cutPage } from "./pages.ts";
@@ -87,7 +87,7 @@ export class RegistrySkills implements SkillSource {
     const after = await mapPooled(
       listings,
       width,
-      async ({ key, describe }) => known.get(key) ?? checked({ ...(await describe(signal)), key }),
+      async ({ key, describe }) => known.get(key) ?? checkHeld({ ...(await asItMayPass(describe(signal))), key }),
     );
     await this.#fetchAll(after, signal);
     const changes = changesBetween(before, after);
@@ -97,7 +97,7 @@ export class RegistrySkills implements SkillSource {
     await this.#saved.save(after);
     this.#shelf = new Shelf(after);
     const digests = after.flatMap(({ files }) => files.map(({ digest }) => digest));
-    await this.#files.retain(digests, [await this.#saved.key()]);
+    await this.#files.retain(await this.#saved.key(), digests);
     if (!isSame) for (const listener of this.#listeners) listener(changes);
     return changes;
   }
@@ -110,7 +110,7 @@ export class RegistrySkills implements SkillSource {
     const { maxBytes } = this.#keeping;
     if (bytes > maxBytes) throw new RegistryError(`The collection has ${bytes} bytes; maxBytes allows ${maxBytes}`);
     await mapPooled([...wanted.values()], width, ({ skill, file }) =>
-      this.#files.ensure(file, (within) => this.#door.download(skill, file, within), signal),
+      asItMayPass(this.#files.ensure(file, (within) => this.#door.download(skill, file, within), signal)),
     );
   }
 
@@ -149,7 +149,12 @@ export class RegistrySkills implements SkillSource {
   }
 }
 
-function checked(skill: HeldSkill): HeldSkill {
-  if (skill.files.some(({ file }) => file === "SKILL.md")) return skill;
-  throw new RegistryError(`${skill.entry.uri}: the release holds no SKILL.md`);
+/** What is wrong with one skill is no refusal of the whole: the next refresh may find it mended, or gone. */
+async function asItMayPass<Value>(work: Promise<Value>): Promise<Value> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof RegistryError) || !error.isRefusal) throw error;
+    throw new RegistryError(error.message, { cause: error });
+  }
 }

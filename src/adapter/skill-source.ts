@@ -39,7 +39,8 @@ const defaults = { refreshMs: 60_000, deadlineMs: 30_000, maxBytes: 256 * 1024 *
  * @throws RegistryError with an empty cache, when the registry refuses the address or the token
  */
 export async function registrySkills(options: RegistrySkillsOptions): Promise<RegistrySkills> {
-  const { token, cache = memoryCache(), onProblem = warn } = options;
+  const { token, cache = memoryCache() } = options;
+  const onProblem = told(options.onProblem ?? warn);
   const { refreshMs, deadlineMs, maxBytes } = { ...defaults, ...withoutUndefined(options) };
   const asking = { fetch: options.fetch ?? fetch, token };
   const door = "link" in options ? await linkDoor(asking, options) : apiDoor(asking, options);
@@ -72,6 +73,17 @@ function keepFresh(skills: RegistrySkills, refreshMs: number, onProblem: (proble
 
 function withoutUndefined<T extends object>(options: T): T {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** Whoever is told of a problem makes no new one: nothing here waits for them. */
+function told(tell: (problem: Error) => void): (problem: Error) => void {
+  return (problem) => {
+    try {
+      tell(problem);
+    } catch {
+      warn(problem);
+    }
+  };
 }
 
 function warn(problem: Error): void {

@@ -1,5 +1,6 @@
 import { digestOfText } from "../domain/digest.ts";
 import type { SkillCache } from "./cache.ts";
+import { checkHeld } from "./held-skill.ts";
 import type { HeldSkill } from "./held-skill.ts";
 import { Shelf } from "./shelf.ts";
 
@@ -17,13 +18,13 @@ export class SavedState {
     return this.#key;
   }
 
-  /** Undefined also for what another version of this package wrote, which is as good as nothing. */
+  /** Undefined also for what another version of this package wrote or what was altered: as good as nothing. */
   async load(): Promise<Shelf | undefined> {
     const bytes = await this.#cache.get(await this.#key);
     if (bytes === undefined) return undefined;
     try {
       const state = JSON.parse(new TextDecoder().decode(bytes)) as { format?: unknown; skills: HeldSkill[] };
-      return state.format === format ? new Shelf(state.skills) : undefined;
+      return state.format === format ? new Shelf(state.skills.map(checkHeld)) : undefined;
     } catch {
       return undefined;
     }

@@ -13,7 +13,13 @@ if (url === undefined) {
 }
 let declined = 0;
 for (const importer of importers) {
-  const { skills, files, misfits } = await walk(url, importer, process.env["TOKEN"]);
+  const walked = await walk(url, importer, process.env["TOKEN"]).catch((error: Error) => error);
+  if (walked instanceof Error) {
+    console.log(`${importer}: cannot read this address: ${walked.message}`);
+    declined++;
+    continue;
+  }
+  const { skills, files, misfits } = walked;
   console.log(
     `${importer}: ${skills} skills, ${files} files, ${misfits.length === 0 ? "takes everything" : "declines:"}`,
   );

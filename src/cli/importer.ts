@@ -25,18 +25,41 @@ const skillsExtension = "io.modelcontextprotocol/skills";
 export async function walk(url: string, importer: Importer, token?: string): Promise<Walk> {
   const server = new Server(url, importer, token);
   const misfits = [...(await server.begin())];
-  const { entries, pages } = await listAll(server);
-  misfits.push(...misfitsOf(importer, entries, pages));
+  const { entries: listed, pages } = await listAll(server);
+  const entries = listed.filter(({ resources }) => Array.isArray(resources));
+  const without = listed.filter(({ resources }) => !Array.isArray(resources));
+  misfits.push(...misfitsOf(importer, entries, pages), ...without.map(withoutManifest));
   let files = 0;
   for (const entry of entries) {
-    misfits.push(...(await checkEntry(server, entry)));
+    misfits.push(...(await answered(entry, checkEntry(server, entry))));
     for (const resource of entry.resources) {
       files++;
-      misfits.push(...(await checkFile(server, entry, resource)));
+      misfits.push(...(await answered(entry, checkFile(server, entry, resource))));
     }
   }
   if (importer === "chatgpt") misfits.push(...(await checkTools(server)));
   return { importer, skills: entries.length, files, misfits };
+}
+
+/** A refusal is a reason to decline like any other, and the walk goes on. */
+async function answered(entry: Entry, check: Promise<Misfit[]>): Promise<Misfit[]> {
+  try {
+    return await check;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return [{ rule: "not_answered", skill: entry.uri, limit: "an answer", found: "an error", message }];
+  }
+}
+
+function withoutManifest({ uri, resources }: Entry): Misfit {
+  const message = "The entry has no list of files with digests";
+  return {
+    rule: "manifest_missing",
+    skill: uri,
+    limit: "a manifest",
+    found: JSON.stringify(resources ?? null),
+    message,
+  };
 }
 
 async function listAll(server: Server): Promise<{ entries: Entry[]; pages: number }> {
@@ -87,7 +110,14 @@ interface Content {
 
 /** Connectors need tools, and each of them says what it may do. */
 async function checkTools(server: Server): Promise<Misfit[]> {
-  const { tools } = (await server.ask("tools/list", {})) as { tools: { name: string; annotations?: object }[] };
+  const tools: { name: string; annotations?: object }[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < maxPages; page++) {
+    const answer = await server.ask("tools/list", cursor === undefined ? {} : { cursor });
+    tools.push(...(answer["tools"] as typeof tools));
+    cursor = answer["nextCursor"] as string | undefined;
+    if (cursor === undefined) break;
+  }
   const wanted = ["readOnlyHint", "destructiveHint", "openWorldHint"];
   return tools.flatMap(({ name, annotations = {} }) =>
     wanted

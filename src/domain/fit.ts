@@ -116,10 +116,18 @@ function badName({ uri, frontmatter: { name } }: Entry): Misfit[] {
 
 /** Both take the last folder of the address for the skill's name. */
 function otherFolder({ uri, frontmatter: { name } }: Entry): Misfit[] {
-  const folder = decodeURIComponent(uri.split("/").at(-2) ?? "");
+  const folder = decoded(uri.split("/").at(-2) ?? "");
   if (folder === name) return [];
   const message = `The folder in the address is "${folder}", the name "${name}"`;
   return [{ rule: "name_is_not_folder", skill: uri, limit: folder, found: name, message }];
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 function badManifest({ uri, resources }: Entry): Misfit[] {

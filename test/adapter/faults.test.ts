@@ -168,7 +168,7 @@ describe("a cache", () => {
     const cache = memoryCache();
     const kept: ReadonlySet<string>[] = [];
     const skills = await shop.open({
-      cache: { ...cache, retain: async (keys) => (kept.push(keys), cache.retain!(keys)) },
+      cache: { ...cache, retain: async (owner, keys) => (kept.push(keys), cache.retain!(owner, keys)) },
     });
     await must(api("PUT", `/namespaces/${shop.namespace}/collections/desk`, { skills: [{ path: "beta" }] }));
     await skills.refresh();
