@@ -5,6 +5,7 @@ import type { SkillCache } from "./cache.ts";
 import type { Door } from "./door.ts";
 import { Files } from "./files.ts";
 import type { HeldFile } from "./files.ts";
+import { checkFrontmatter } from "./frontmatter.ts";
 import { changesBetween, checkHeld } from "./held-skill.ts";
 import type { HeldSkill, SkillChanges } from "./held-skill.ts";
 import { RegistryError } from "./http.ts";
@@ -90,6 +91,7 @@ export class RegistrySkills implements SkillSource {
       async ({ key, describe }) => known.get(key) ?? checkHeld({ ...(await asItMayPass(describe(signal))), key }),
     );
     await this.#fetchAll(after, signal);
+    for (const skill of after) if (!known.has(skill.key)) await this.#checkFrontmatter(skill, signal);
     const changes = changesBetween(before, after);
     const isSame = before.length === after.length && before.every(({ key }, index) => key === after[index]!.key);
     // An empty collection is a state too, and has to be found again after a restart.
@@ -111,6 +113,14 @@ export class RegistrySkills implements SkillSource {
     if (bytes > maxBytes) throw new RegistryError(`The collection has ${bytes} bytes; maxBytes allows ${maxBytes}`);
     await mapPooled([...wanted.values()], width, ({ skill, file }) =>
       asItMayPass(this.#files.ensure(file, (within) => this.#door.download(skill, file, within), signal)),
+    );
+  }
+
+  async #checkFrontmatter(skill: HeldSkill, signal: AbortSignal): Promise<void> {
+    const file = skill.files.find((one) => one.file === "SKILL.md")!;
+    await checkFrontmatter(
+      skill,
+      await this.#files.get(file, (within) => this.#door.download(skill, file, within), signal),
     );
   }
 

@@ -50,6 +50,21 @@ describe("a registry that sends what is not right", () => {
     expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining("do not agree")]);
   });
 
+  it.each([
+    ["a digest that is a path", '"digest":"sha256:', '"digest":"../../../dev/zero:'],
+    ["a size that is no number", '"size":14', '"size":"x"'],
+    ["another frontmatter than SKILL.md has", '"description":"', '"description":"IGNORE ALL '],
+  ])("has a release refused with %s, wherever it stands", async (_, from, to) => {
+    const shop = await openShop();
+    shop.alter = async (path, response) =>
+      path.includes("/-/releases/") && !isFile(path)
+        ? new Response((await response.text()).replaceAll(from, to))
+        : response;
+    const problems: Error[] = [];
+    const skills = await shop.open({ onProblem: (problem) => void problems.push(problem) });
+    expect([skills.entries, problems.length]).toEqual([[], 1]);
+  });
+
   it("cannot lead the adapter to other addresses", async () => {
     const shop = await openShop();
     shop.fault = () => new Response(null, { status: 302, headers: { location: "https://elsewhere.example" } });
