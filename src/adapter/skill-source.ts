@@ -80,8 +80,9 @@ function told(tell: (problem: Error) => void): (problem: Error) => void {
   return (problem) => {
     try {
       tell(problem);
-    } catch {
+    } catch (failure) {
       warn(problem);
+      warn(failure instanceof Error ? failure : new Error(String(failure)));
     }
   };
 }

@@ -1,4 +1,4 @@
-import { maxToolsPerSkill } from "./limits.ts";
+import { maxServerNameLength, maxToolsPerSkill } from "./limits.ts";
 
 /**
  * How a skill names the tools that it drives: `server/tool` in `metadata.mcp-tools`, or `mcp__server__tool` in
@@ -14,8 +14,6 @@ const serverName = /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/i;
 
 /** As MCP advises for the names of tools (SEP-986). */
 const toolName = /^[A-Za-z0-9_./-]{1,128}$/;
-
-const maxServerNameLength = 64;
 
 export function isServerName(text: string): boolean {
   return text.length <= maxServerNameLength && serverName.test(text);

@@ -1,5 +1,6 @@
 import { decodeLossless } from "../domain/media-type.ts";
 import { maxWholeReadBytes, pinnedReadTtlMs } from "../domain/limits.ts";
+import type { Namespace } from "../domain/names.ts";
 import { problem } from "../domain/problem.ts";
 import { parseSkillUri, skillMd, skillScheme } from "../domain/uri.ts";
 import type { SkillUri } from "../domain/uri.ts";
@@ -50,11 +51,14 @@ export async function readResource(visit: Visit, uri: string) {
   const file = parsed === undefined ? undefined : await visit.catalog.findFile(parsed);
   if (parsed === undefined || file === undefined) throw problem("not_found", `No resource is served at ${uri}`);
   const contents = file.size <= maxWholeReadBytes ? readContents(visit, uri, file) : streamContents(visit, uri, file);
-  if (file.file === skillMd) {
-    const { path, version, is_current } = file;
-    visit.tally.read({ namespace: parsed.namespace, path, version, isCurrent: is_current === 1 });
-  }
+  countRead(visit, parsed.namespace, file);
   return { contents: [await contents], ...freshness(visit, readTtlMs(parsed)) };
+}
+
+/** A skill is read where its SKILL.md is; its other files follow from that. */
+export function countRead(visit: Visit, namespace: Namespace, file: ReadableFileRow): void {
+  if (file.file !== skillMd) return;
+  visit.tally.read({ namespace, path: file.path, version: file.version, isCurrent: file.is_current === 1 });
 }
 
 /** Text where the bytes survive the way to text and back, standard base64 otherwise. */

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 
+import { maxQuestionTerms, maxTermsPerDocument } from "../../src/domain/limits.ts";
 import { decide, minConfidence } from "../../src/domain/search/decide.ts";
 import type { Evidence } from "../../src/domain/search/decide.ts";
-import { impactsOf, maxTermsPerDocument } from "../../src/domain/search/impacts.ts";
+import { impactsOf } from "../../src/domain/search/impacts.ts";
 import type { SearchDocument } from "../../src/domain/search/impacts.ts";
-import { maxQuestionTerms, questionOf, weightOf } from "../../src/domain/search/question.ts";
+import { questionOf, weightOf } from "../../src/domain/search/question.ts";
 import { termsOf } from "../../src/domain/search/words.ts";
 
 const documentOf = (parts: Partial<SearchDocument>): SearchDocument => ({

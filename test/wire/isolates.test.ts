@@ -47,6 +47,37 @@ async function publish(namespace: string): Promise<void> {
   await publisher.publish(namespace, { path: "news", files: [{ path: "SKILL.md", bytes }] } as SourceSkill);
 }
 
+describe("a search", () => {
+  test("has the same order, scores and decision at every isolate", async () => {
+    await publisher.createNamespace("twins");
+    const texts = ["Refund a customer", "Refund an order", "Refund a customer's order", "Water the plants"];
+    for (const [index, text] of texts.entries()) {
+      const bytes = new TextEncoder().encode(`---\nname: twin-${index}\ndescription: ${text}\n---\n# Steps\n`);
+      await publisher.publish("twins", { path: `twin-${index}`, files: [{ path: "SKILL.md", bytes }] } as SourceSkill);
+    }
+    const ask = async (origin: string, query: string) => {
+      const response = await fetch(`${origin}/mcp/twins`, {
+        method: "POST",
+        headers: { ...json, "mcp-protocol-version": "2025-11-25" },
+        body: JSON.stringify({
+          jsonrpc: "2.0",
+          id: 1,
+          method: "tools/call",
+          params: { name: "search_skills", arguments: { query } },
+        }),
+      });
+      return (await response.text()).replaceAll(/pick_[\w-]{22}/g, "pick");
+    };
+    for (const query of ["refund the order of a customer", "water", "tune a piano"]) {
+      const [here, there] = [await ask(machine.origin, query), await ask(machine.otherOrigin!, query)];
+      expect(there.replaceAll(new URL(machine.otherOrigin!).host, "")).toBe(
+        here.replaceAll(new URL(machine.origin).host, ""),
+      );
+      expect(here.includes("skill://")).toBe(query !== "tune a piano");
+    }
+  });
+});
+
 describe("a listener at another isolate than the publisher's", () => {
   test("hears of the publish in 2026-07-28", async () => {
     await publisher.createNamespace("modern-news");

@@ -1,3 +1,4 @@
+import { maxIndexedBodyLength, maxIndexedFieldLength, maxTermsPerDocument } from "../limits.ts";
 import { termsOf } from "./words.ts";
 
 /**
@@ -38,13 +39,6 @@ const triggersField: Field = { weight: 2, dilution: 0.2, usualTerms: 25 };
 /** Whole prompts, most of whose words are about the example and not about the skill. */
 const examplesField: Field = { weight: 1, dilution: 0.2, usualTerms: 25 };
 const bodyField: Field = { weight: 0.5, dilution: 0.6, usualTerms: 400 };
-
-/** What a body says after so much is detail: its beginning finds as well as the whole, and the index stays small. */
-export const maxIndexedBodyLength = 6_000;
-/** So much of each other field, several times what honest ones hold, so that one document cannot cost seconds. */
-const maxIndexedFieldLength = 4_000;
-/** Nine of ten skills have fewer terms; of the others the weakest go, which changes no measured ranking. */
-export const maxTermsPerDocument = 320;
 
 /** Where the use of a further occurrence halves (k1 of BM25). */
 const saturation = 1.2;

@@ -1,3 +1,4 @@
+import { maxQuestionTerms } from "../limits.ts";
 import { termsOf } from "./words.ts";
 
 /**
@@ -5,13 +6,6 @@ import { termsOf } from "./words.ts";
  */
 
 export type QuestionTerm = { term: string; count: number };
-
-/**
- * Distinct terms that one search looks up, the first ones: a prompt says what it wants before it pastes its code, and
- * each term costs the reading of its postings. Real prompts of 100 words have about 60, so this cuts only pasted files;
- * half as many would cost a point of nDCG@10.
- */
-export const maxQuestionTerms = 64;
 
 /** The distinct terms of a query in the order of their first occurrence, and how often each occurs. */
 export function questionOf(query: string): QuestionTerm[] {

@@ -1,12 +1,11 @@
 import { stemmer } from "stemmer";
 
+import { maxWordLength } from "../limits.ts";
+
 /**
  * Text → terms, the same for what is published and for what is asked. Everything that is not a letter or a digit
  * separates, so quotes, `*`, `NEAR`, SQL and JSON are mere words.
  */
-
-/** Longer runs are keys, digests and base64, which nobody asks for and which would fill the index. */
-const maxWordLength = 40;
 
 /** Words of grammar, and those that every request for help shares: they say nothing about a task. */
 const stopWords = new Set(

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { maxToolFileBytes } from "../../domain/limits.ts";
 import { problem } from "../../domain/problem.ts";
 import { parseSkillUri } from "../../domain/uri.ts";
-import { readContents } from "../resources.ts";
+import { countRead, readContents } from "../resources.ts";
 import type { Visit } from "../visit.ts";
 import type { Tool } from "./tool.ts";
 
@@ -25,9 +25,11 @@ export const readSkillFile: Tool = {
   async call(visit: Visit, { uri }: z.infer<typeof uriInput>) {
     const parsed = parseSkillUri(uri);
     const file = parsed === undefined ? undefined : await visit.catalog.findFile(parsed);
-    if (file === undefined) throw problem("not_found", `No file is served at ${uri}; load_skill lists a skill's files`);
+    if (parsed === undefined || file === undefined)
+      throw problem("not_found", `No file is served at ${uri}; load_skill lists a skill's files`);
     refuseLarge(file, uri);
     const contents = await readContents(visit, uri, file);
+    countRead(visit, parsed.namespace, file);
     const facts = { uri, size: file.size, digest: file.digest, mediaType: file.media_type };
     return "text" in contents
       ? { content: [{ type: "text", text: contents.text }], structuredContent: { ...facts, text: contents.text } }

@@ -2,7 +2,7 @@ import { cp } from "node:fs/promises";
 import type { DatabaseSync } from "node:sqlite";
 
 import { maxJudgedDocuments, maxPickedSkills, maxPostingsRead } from "../../../src/domain/limits.ts";
-import { maxQuestionTerms } from "../../../src/domain/search/question.ts";
+import { maxQuestionTerms } from "../../../src/domain/limits.ts";
 import { send } from "../load.ts";
 import { migrate, start } from "../machine.ts";
 import type { Bundle, Machine } from "../machine.ts";
