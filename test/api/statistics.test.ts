@@ -247,6 +247,9 @@ describe("which release agents read", () => {
     await modern(address, "skills/get", { uri: uri() }, { meta });
     await modern(address, "resources/read", { uri: uri() }, { meta });
     await modern(address, "resources/read", { uri: uri("1.0.0") }, { meta });
+    for (const file of [uri(), uri().replace("SKILL.md", "notes.md")]) {
+      await modern(address, "tools/call", { name: "read_skill_file", arguments: { uri: file } }, { meta });
+    }
     await modern(address, "prompts/get", { name: "refunds" }, { headers: { "user-agent": "curl/8.9.0 (x)" } });
     await legacy(address, "resources/read", { uri: uri() }, { headers: { "user-agent": "python-httpx/0.28" } });
     await legacy(address, "resources/read", { uri: uri("1.0.0") });
@@ -260,7 +263,7 @@ describe("which release agents read", () => {
       line("fast-agent/0.3.1", "2026", "1.0.0"),
       line("unknown", "2025", "1.0.0"),
       line("curl/8.9.0", "2026", "1.0.1"),
-      line("fast-agent/0.3.1", "2026", "1.0.1", 2),
+      line("fast-agent/0.3.1", "2026", "1.0.1", 3),
       line("python-httpx/0.28", "2025", "1.0.1"),
     ]);
     expect(body["stale"]).toEqual([
