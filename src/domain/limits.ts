@@ -91,6 +91,8 @@ export const maxCursorBytes = 6 * 1024;
 
 /** Of companion servers, the index, searches, and what is counted of them: the same kind, in a file of their own. */
 export * from "./limits-of-finding.ts";
+/** Of what the registry asks other hosts, and of whom it trusts to name people and jobs. */
+export * from "./limits-of-sign-in.ts";
 
 // Freshness (product.md: what a client may keep), in milliseconds.
 export const movingTtlMs = 5_000;

@@ -1,0 +1,32 @@
+/**
+ * The limits of what the registry asks other hosts, of whom it trusts to name people and jobs, and of what those may
+ * do. limits.ts passes them on, and is what everybody imports.
+ */
+const KiB = 1024;
+const minuteMs = 60_000;
+
+// Requests of ours to hosts that others name.
+/** Longer than any address that an issuer is known to publish. */
+export const maxOutboundUrlLength = 2_048;
+/** Discovery documents have 1 to 5 KiB, key sets up to 10; past this somebody wants to fill our memory. */
+export const maxIssuerDocumentBytes = 64 * KiB;
+/** An issuer answers within a second; whoever asks us waits for two such answers in a row. */
+export const issuerTimeoutMs = 5_000;
+
+// Issuers and their keys, as an isolate remembers them.
+/** How long what an issuer says of itself and its keys count without asking again. */
+export const issuerKeysTtlMs = 60 * minuteMs;
+/** How much longer they count while the issuer does not answer: through its outage, but not through a withdrawn key. */
+export const issuerKeysStaleMs = 24 * 60 * minuteMs;
+/** Between two questions to the same issuer: a made-up key id must not send our requests to it without end. */
+export const issuerPauseMs = minuteMs;
+/** Issuers that an isolate remembers at once; each takes at most `maxIssuerDocumentBytes` of keys, 6 MB together. */
+export const maxRememberedIssuers = 100;
+/** Keys of one issuer that are looked at; those that are known publish two to ten. */
+export const maxIssuerKeys = 50;
+
+// Signed tokens of other issuers.
+/** Those of GitHub and GitLab have 1 to 3 KiB. */
+export const maxJwtLength = 16 * KiB;
+/** Between the clocks of two hosts that both keep time. */
+export const clockLeewayMs = 30_000;
