@@ -18,8 +18,10 @@ export const issuerTimeoutMs = 5_000;
 export const issuerKeysTtlMs = 60 * minuteMs;
 /** How much longer they count while the issuer does not answer: through its outage, but not through a withdrawn key. */
 export const issuerKeysStaleMs = 24 * 60 * minuteMs;
-/** Between two questions to the same issuer: a made-up key id must not send our requests to it without end. */
+/** Between two questions for a key that we lack: a made-up key id must not send our requests to an issuer without end. */
 export const issuerPauseMs = minuteMs;
+/** Questions within one such pause while there are no keys that count, as when several jobs begin at once. */
+export const maxIssuerQuestions = 6;
 /** Issuers that an isolate remembers at once; each takes at most `maxIssuerDocumentBytes` of keys, 6 MB together. */
 export const maxRememberedIssuers = 100;
 /** Keys of one issuer that are looked at; those that are known publish two to ten. */
