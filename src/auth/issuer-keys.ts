@@ -51,9 +51,13 @@ interface Said {
 
 interface Memory {
   said: Said | undefined;
-  /** When it was asked of late. Nothing waits for another request's question, which may end before its answer. */
+  /** When it was asked of late. */
   asked: number[];
+  /** Questions under way. One whose request ended first stays counted, so nobody relies on this coming down. */
+  open: number;
 }
+
+const overhearStepMs = 50;
 
 const memories = new Map<string, Memory>();
 
@@ -86,18 +90,31 @@ async function recall(issuer: string, asking: Asking, isOutdated = false): Promi
   const mayAsk = memory.asked.length < (isFresh ? 1 : maxIssuerQuestions);
   if (isFresh && !(isOutdated && mayAsk)) return said;
   try {
-    if (!mayAsk) throw new IssuerError(`${issuer} was asked too often just now`);
+    if (!mayAsk) return maySay ? said : await overhear(issuer, memory);
     memory.asked.push(now);
-    return (memory.said = await ask(issuer, asking));
+    memory.open++;
+    memory.said = await ask(issuer, asking).finally(() => memory.open--);
+    return memory.said;
   } catch (error) {
     if (maySay) return said;
     throw error;
   }
 }
 
+/** Others are asking right now, as when the jobs of a matrix begin at once: what they are told is for all. */
+async function overhear(issuer: string, memory: Memory): Promise<Said> {
+  const before = memory.said;
+  const end = Date.now() + 2 * issuerTimeoutMs;
+  while (memory.open > 0 && memory.said === before && Date.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, overhearStepMs));
+  }
+  if (memory.said === before) throw new IssuerError(`${issuer} was asked too often just now`);
+  return memory.said!;
+}
+
 /** The issuer that was asked about the longest ago makes room. */
 function memoryOf(issuer: string): Memory {
-  const memory = memories.get(issuer) ?? { said: undefined, asked: [] };
+  const memory = memories.get(issuer) ?? { said: undefined, asked: [], open: 0 };
   memories.delete(issuer);
   memories.set(issuer, memory);
   if (memories.size > maxRememberedIssuers) memories.delete(memories.keys().next().value!);

@@ -203,6 +203,13 @@ describe("the keys of an issuer", () => {
     expect(await faultOf(token, { now: end })).toBe("Error: it is good");
   });
 
+  it("are had by fifty who begin at once, for few questions", async () => {
+    const token = await issuer.sign(good);
+    const faults = await Promise.all(Array.from({ length: 50 }, () => faultOf(token)));
+    expect(new Set(faults)).toEqual(new Set(["Error: it is good"]));
+    expect(issuer.asked).toHaveLength(2 * maxIssuerQuestions);
+  });
+
   it("are not asked for without end of an issuer that is down", async () => {
     issuer.isDown = true;
     const token = await issuer.sign(good);
