@@ -3,8 +3,10 @@ import type { Context } from "hono";
 
 import { auditApi } from "./api/audit.ts";
 import { blobsApi } from "./api/blobs.ts";
+import { withChallenge } from "./api/challenge.ts";
 import { collectionsApi } from "./api/collections.ts";
 import { discoveryApi } from "./api/discovery.ts";
+import { exchangeApi } from "./api/exchange.ts";
 import { invitationsApi } from "./api/invitations.ts";
 import { lifecycleApi } from "./api/lifecycle.ts";
 import { linksApi } from "./api/links.ts";
@@ -14,6 +16,7 @@ import { olderDiscoveryApi } from "./api/older-discovery.ts";
 import { otherMethodsOf } from "./api/other-methods.ts";
 import { problemDetails } from "./api/problems.ts";
 import { publishApi } from "./api/publish.ts";
+import { publishersApi } from "./api/publishers.ts";
 import { resourceMetadata } from "./api/resource-metadata.ts";
 import { quotasApi } from "./api/quotas.ts";
 import { searchIndexApi } from "./api/search-index.ts";
@@ -37,6 +40,14 @@ import { problemResponse } from "./mcp/errors.ts";
 import { TallyBuffer } from "./mcp/tally-buffer.ts";
 import { countRefusal, countRequest, refuseBadCredential } from "./rates.ts";
 import { Blobs } from "./storage/blobs.ts";
+import { accountPages } from "./web/account.ts";
+import { authorizePage } from "./web/authorize.ts";
+import { invitationPages } from "./web/invitation.ts";
+import { providerPages } from "./web/provider.ts";
+import { registrationEndpoint } from "./web/registration.ts";
+import { serverMetadata } from "./web/server-metadata.ts";
+import { signInPages } from "./web/sign-in.ts";
+import { tokenEndpoint } from "./web/token.ts";
 
 /**
  * The order of middleware, and which door stands where. Addresses are routed as they were typed, since handlers read
@@ -48,7 +59,9 @@ const pathAsTyped = /^https?:\/\/[^/?#]*(\/[^?#]*)/;
 
 app.use(secureHeaders);
 app.use(checkHost);
-for (const path of ["/mcp/*", "/me/*", "/r/:secret/mcp", "/api/*"]) app.use(path, checkOrigin);
+for (const path of ["/mcp/*", "/me/*", "/r/:secret/mcp", "/api/*", "/token", "/revoke", "/register"]) {
+  app.use(path, checkOrigin);
+}
 for (const path of [
   "/.well-known/*",
   "/:namespace/.well-known/*",
@@ -88,6 +101,8 @@ export const publisherApis = [
   membersApi,
   invitationsApi,
   linksApi,
+  publishersApi,
+  exchangeApi,
   auditApi,
   publishApi,
   quotasApi,
@@ -99,6 +114,19 @@ export const publisherApis = [
   searchIndexApi,
 ];
 for (const api of [...publisherApis, otherMethodsOf(publisherApis)]) app.route("/api/v1", api);
+
+// Door 3: people, and the clients that they sign in for.
+export const personalDoors = [
+  authorizePage,
+  signInPages,
+  providerPages,
+  accountPages,
+  invitationPages,
+  tokenEndpoint,
+  registrationEndpoint,
+  serverMetadata,
+];
+for (const door of [...personalDoors, otherMethodsOf(personalDoors)]) app.route("/", door);
 
 // Public bytes, and what clients look for before they connect.
 app.route("/blobs", blobsApi);
@@ -115,7 +143,7 @@ app.onError(async (error, context) => {
   const isMcp = isMcpPath(context.req.path);
   if (!(error instanceof Problem)) logFailure(isMcp ? "mcp" : "api", error, { path: withoutSecrets(context.req.path) });
   const refusal = error instanceof Problem ? await countRefusal(context, error) : problem("internal");
-  return isMcp ? problemResponse(refusal) : problemDetails(refusal);
+  return isMcp ? problemResponse(refusal) : problemDetails(withChallenge(context, refusal));
 });
 
 /** Read links and invitations carry their secret in the path, in whatever spelling; it goes into no log. */

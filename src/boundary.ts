@@ -43,7 +43,8 @@ export const secureHeaders: MiddlewareHandler<{ Bindings: Env }> = async (contex
   if (isMcpPath(path) || status >= 400 || !headers.has("cache-control")) {
     headers.set("cache-control", "no-store, no-transform");
   }
-  for (const [name, value] of answersAreNoPages) headers.set(name, value);
+  // A page of the sign-in says its own of these, where a form or a window that waits for it needs that.
+  for (const [name, value] of answersAreNoPages) if (!headers.has(name)) headers.set(name, value);
   if (!headers.has("content-security-policy")) headers.set("content-security-policy", contentSecurityPolicy);
   const isEverybodys = headers.get("access-control-allow-origin") === "*";
   headers.set("cross-origin-resource-policy", isEverybodys ? "cross-origin" : "same-origin");

@@ -46,6 +46,19 @@ export interface Env {
   SESSION_SHARDS?: string;
   /** Milliseconds for which an isolate collects what it counts of searches and reads before it writes that down. */
   TALLY_PAUSE_MS?: string;
+  /** Whole redirect addresses, separated by spaces, that clients which registered themselves may use besides the known. */
+  OAUTH_REDIRECTS?: string;
+  /** The OpenID provider at which people sign in; empty: with a registry token only. */
+  OIDC_ISSUER?: string;
+  OIDC_CLIENT_ID?: string;
+  /** A secret of the Worker. */
+  OIDC_CLIENT_SECRET?: string;
+  /** What the button says: "Sign in with …"; empty: the issuer's host. */
+  OIDC_NAME?: string;
+  /** Asked of the provider; empty: "openid profile email". */
+  OIDC_SCOPES?: string;
+  /** The claim that lists a person's groups; empty: "groups". */
+  OIDC_GROUPS_CLAIM?: string;
   /** Where to report a weakness: URIs separated by spaces; empty: `mailto:security@` and our host. */
   SECURITY_CONTACT?: string;
 }

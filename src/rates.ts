@@ -26,7 +26,10 @@ export const countRequest: MiddlewareHandler<AppEnv> = async (context, next) => 
  * preflight, which browsers send without one, is answered before. The MCP door does it itself, in its own words.
  */
 export const refuseBadCredential: MiddlewareHandler<AppEnv> = async (context, next) => {
-  if (!isMcpPath(context.req.path)) (await askerOf(context.req.raw, askerSettings(context.env))).credential();
+  const { path } = context.req;
+  // Clients prove themselves to the token endpoint in their own way (RFC 6749, section 2.3).
+  const isOAuth = path === "/token" || path === "/revoke" || path === "/register";
+  if (!isOAuth && !isMcpPath(path)) (await askerOf(context.req.raw, askerSettings(context.env))).credential();
   await next();
 };
 

@@ -31,7 +31,7 @@ export default defineConfig(async () => ({
   ],
   test: {
     include: [
-      "test/{adapter,domain,storage,publish,live,mcp,api,auth,journeys,campaigns,tenants}/**/*.test.ts",
+      "test/{adapter,domain,storage,publish,live,mcp,api,auth,journeys,campaigns,tenants,web}/**/*.test.ts",
       "test/*.test.ts",
     ],
     setupFiles: [here("./setup.ts")],

@@ -3,19 +3,21 @@ import type { Context } from "hono";
 import { askerOf } from "../auth/asker.ts";
 import { principalOf, resourceOf, viewerOf } from "../auth/credential.ts";
 import type { Credential } from "../auth/credential.ts";
-import { clientAddressOf } from "../domain/client-address.ts";
-import { maxUserAgentLength } from "../domain/limits.ts";
+import { requestOrigin } from "../auth/request-origin.ts";
+import { apiAddress } from "../domain/address.ts";
 import { isNamespace } from "../domain/names.ts";
 import type { Namespace, SkillPath } from "../domain/names.ts";
-import { may } from "../domain/policy.ts";
+import { may, scopesFor } from "../domain/policy.ts";
 import type { Action, Resource } from "../domain/policy.ts";
-import type { Principal } from "../domain/principal.ts";
+import { scopesOfRole } from "../domain/principal.ts";
+import type { Principal, Scope } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
-import { withoutSecrets } from "../domain/redact.ts";
+import { publicOriginOf } from "../env.ts";
 import type { AppEnv } from "../env.ts";
 import { Catalog } from "../storage/catalog.ts";
 import type { Actor, Origin } from "../storage/rights.ts";
-import type { Gate, Reach, Viewer } from "../storage/viewer.ts";
+import type { Gate } from "../storage/gate.ts";
+import type { Reach, Viewer } from "../storage/viewer.ts";
 import { requireKnown } from "./query.ts";
 import { noteUse } from "./token-use.ts";
 
@@ -40,7 +42,7 @@ export async function openCatalog(
   const namespace = namespaceOf(context);
   const now = Date.now();
   const reach = { namespace, collection: undefined };
-  const viewer = viewerOf(credential, now);
+  const viewer = viewerOf(credential, now, audienceOf(context));
   const catalog = new Catalog(context.env.DB, viewer, reach, (gate) => {
     const principal = principalOf(credential, gate);
     noteUse(context, gate, now);
@@ -57,7 +59,7 @@ export async function openRegistry(context: ApiContext): Promise<{ catalog: Cata
   const credential = await credentialOf(context);
   const now = Date.now();
   const reach = { namespace: undefined, collection: undefined };
-  const catalog = new Catalog(context.env.DB, viewerOf(credential, now), reach, (gate) => {
+  const catalog = new Catalog(context.env.DB, viewerOf(credential, now, audienceOf(context)), reach, (gate) => {
     principalOf(credential, gate);
     noteUse(context, gate, now);
   });
@@ -67,7 +69,7 @@ export async function openRegistry(context: ApiContext): Promise<{ catalog: Cata
 /** A look at what a read link opens, or at what a stranger sees of an address; nobody is refused here. */
 export function openAs(context: ApiContext, credential: Credential, reach: Reach): Catalog {
   const now = Date.now();
-  return new Catalog(context.env.DB, viewerOf(credential, now), reach, (gate) => {
+  return new Catalog(context.env.DB, viewerOf(credential, now, audienceOf(context)), reach, (gate) => {
     noteUse(context, gate, now);
     if (credential.kind !== "none" && !may(principalOf(credential, gate), "read", resourceOf(gate, reach))) {
       throw problem("not_found", "There is nothing at this address");
@@ -86,10 +88,12 @@ export async function requireCaller(
   parameters: readonly string[] = [],
 ): Promise<Caller> {
   const { principal, gate, catalog, viewer, now } = await identify(context, namespaceOf(context));
-  if (principal.kind === "anonymous") throw problem("unauthorized", "Send a token: `Authorization: Bearer <token>`");
+  if (principal.kind === "anonymous") {
+    throw problem("unauthorized", "Send a token: `Authorization: Bearer <token>`", { scopes: scopesFor(action) });
+  }
   if (principal.kind === "operator" && gate.namespace === undefined) throw notFound(principal);
   const resource = resourceOf(gate, { namespace: gate.namespace?.name, collection: undefined });
-  if (gate.namespace === undefined || !may(principal, action, resource)) throw forbidden(context, action);
+  if (gate.namespace === undefined || !may(principal, action, resource)) throw forbidden(context, action, principal);
   if (!/^(?:GET|HEAD)$/.test(context.req.method)) requireKnown(context, parameters);
   const actor = { principal, namespace: gate.namespace.name, now, from: originOf(context) };
   return { actor, principal, namespace: gate.namespace, catalog, viewer, now };
@@ -102,7 +106,7 @@ export async function identify(
 ): Promise<{ principal: Principal; gate: Gate; catalog: Catalog; viewer: Viewer; now: number }> {
   const credential = await credentialOf(context);
   const now = Date.now();
-  const viewer = viewerOf(credential, now);
+  const viewer = viewerOf(credential, now, audienceOf(context));
   const reach = { namespace, collection: undefined };
   const catalog = new Catalog(context.env.DB, viewer, reach, () => {});
   // Without a credential there is nothing to find out that an answer could depend on.
@@ -140,10 +144,7 @@ export function mayAt(caller: Caller, action: Action, path: SkillPath): boolean 
 
 /** For the audit log. */
 export function originOf(context: ApiContext): Origin {
-  return {
-    address: clientAddressOf(context.req.header("cf-connecting-ip")),
-    agent: withoutSecrets(context.req.header("user-agent") ?? "").slice(0, maxUserAgentLength),
-  };
+  return requestOrigin(context.req.raw.headers);
 }
 
 function namespaceOf(context: ApiContext): Namespace | undefined {
@@ -151,14 +152,29 @@ function namespaceOf(context: ApiContext): Namespace | undefined {
   return isNamespace(name) ? name : undefined;
 }
 
+/** The API is one address to those who sign in for it; what lies beside it is none. */
+function audienceOf(context: ApiContext): string {
+  const isOfApi = context.req.path.startsWith(`${apiAddress}/`);
+  return isOfApi ? publicOriginOf(context.env, context.req.url) + apiAddress : "";
+}
+
 async function credentialOf(context: ApiContext): Promise<Credential> {
   const { ADMIN_TOKEN: adminToken, SIGNING_KEY: signingKey } = context.env;
   return (await askerOf(context.req.raw, { adminToken, signingKey })).credential();
 }
 
-function forbidden(context: ApiContext, action: Action) {
+function forbidden(context: ApiContext, action: Action, principal: Principal) {
   const name = context.req.param("namespace") ?? "";
-  return problem("forbidden", `This token may not ${action.replace("-", " ")} in the namespace "${name}"`);
+  const rule = `This token may not ${action.replace("-", " ")} in the namespace "${name}"`;
+  const scopes = scopesFor(action);
+  return problem("forbidden", rule, couldBeAllowed(principal, name, scopes) ? { scopes } : {});
+}
+
+/** Whether a sign-in lacks only what its person could allow: who is sent to ask for more must be able to get it. */
+function couldBeAllowed(principal: Principal, namespace: string, scopes: readonly Scope[]): boolean {
+  if (principal.kind !== "token" || principal.grant === undefined || principal.namespace !== namespace) return false;
+  const { role, scopes: present } = principal;
+  return scopes.some((one) => !present.includes(one)) && scopes.every((one) => scopesOfRole[role].includes(one));
 }
 
 function notFound(principal: Principal) {

@@ -7,7 +7,7 @@ import { problem } from "../domain/problem.ts";
 import { withoutSecrets } from "../domain/redact.ts";
 import { candidates, parseSkillUri, skillMd } from "../domain/uri.ts";
 import { parseVersion } from "../domain/version.ts";
-import type { GateNamespace } from "../storage/viewer.ts";
+import type { GateNamespace } from "../storage/gate.ts";
 
 /** What people write for others to read. */
 export const text = (max: number) =>

@@ -64,8 +64,10 @@ invitationsApi.post("/namespaces/:namespace/invitations", async (context) => {
     accepted_at: null,
     member_id: null,
   });
-  const link = `${publicOriginOf(context.env, context.req.url)}/api/v1/invitations/${text}`;
-  return context.json({ secret: text, link, ...shown }, 201);
+  const origin = publicOriginOf(context.env, context.req.url);
+  // For those who can sign in a page; for programs, and where there is no provider, the API.
+  const page = context.env.OIDC_ISSUER ? { page: `${origin}/account/invitations/${text}` } : {};
+  return context.json({ secret: text, link: `${origin}/api/v1/invitations/${text}`, ...page, ...shown }, 201);
 });
 
 invitationsApi.get("/namespaces/:namespace/invitations", async (context) => {
@@ -95,12 +97,16 @@ invitationsApi.get("/invitations/:secret", async (context) => {
   return context.json({ namespace, title, role, expires_at: formatTime(offer.expires_at) });
 });
 
-/** The issuer is not asked yet whether this is that person: whoever holds the secret says who they are. */
+/**
+ * Whoever holds the secret says who they are, as long as nobody could sign in as that person: of whom the operator's
+ * provider names it alone is asked (web/invitation.ts), or a namespace could be pushed on somebody who never saw it.
+ */
 invitationsApi.post("/invitations/:secret", async (context) => {
   const { principal, now } = await identify(context, undefined);
   requireKnown(context, []);
   const { offer, secretHash } = await openOffer(context);
   const person = await readJson(context, acceptance);
+  if (person.issuer === context.env.OIDC_ISSUER) throw mustSignIn(context);
   const { id, text, secretHash: tokenHash } = await mintSecret("skr", signingKeyOf(context));
   const member = { id: mintId(), person, role: offer.role };
   const token: NewToken = {
@@ -114,7 +120,8 @@ invitationsApi.post("/invitations/:secret", async (context) => {
   };
   const actor = { principal, namespace: offer.namespace, now, from: originOf(context) };
   await acceptInvitation(context.env.DB, actor, { invitation: { id: offer.id, secretHash }, member, token });
-  const shown = { ...person, id: member.id, role: offer.role, added_at: now, added_by: formatPrincipal(principal) };
+  const added = { added_at: now, added_by: formatPrincipal(principal), via_group: null, until: null };
+  const shown = { ...person, ...added, id: member.id, role: offer.role };
   return context.json(
     {
       namespace: offer.namespace,
@@ -128,6 +135,11 @@ invitationsApi.post("/invitations/:secret", async (context) => {
 });
 
 const firstGrant = { kind: "token", explicitScopes: undefined, below: "", collection: undefined } as const;
+
+function mustSignIn(context: ApiContext) {
+  const page = `${publicOriginOf(context.env, context.req.url)}/account/invitations/${context.req.param("secret") ?? ""}`;
+  return problem("forbidden", `People of ${context.env.OIDC_ISSUER} accept by signing in: open ${page} in a browser`);
+}
 
 /** Dead, expired, revoked, unknown and forged secrets are one; the forged never reach the database. */
 async function openOffer(context: ApiContext): Promise<{ offer: Offer } & Secret> {

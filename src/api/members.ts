@@ -1,10 +1,12 @@
 import { Hono } from "hono";
 import * as z from "zod";
 
+import { maxGroupNameLength, maxGroupRoles } from "../domain/limits.ts";
 import { may } from "../domain/policy.ts";
 import { scopesOfRole } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
+import { listGroupRoles, putGroupRoles } from "../storage/group-roles.ts";
 import { changeRole, findMember, listMembers, noSuchMember, removeMember } from "../storage/members.ts";
 import type { MemberRow } from "../storage/members.ts";
 import { requireCaller } from "./caller.ts";
@@ -12,13 +14,20 @@ import { tellRights } from "./news.ts";
 import { role } from "./fields.ts";
 import { readJson } from "./json.ts";
 import { firstPlace, formatPlace, placeKey, readPage, readPlace } from "./page.ts";
-import { formatTime } from "./shapes.ts";
+import { formatTime, formatTimeOrNull } from "./shapes.ts";
 import { requireGrantable } from "./tokens.ts";
 
-/** The people of a namespace. They come by invitation (invitations.ts). */
+/** The people of a namespace. They come by invitation (invitations.ts), or by a group of the OpenID provider. */
 export const membersApi = new Hono<AppEnv>();
 
 const memberChange = z.strictObject({ role });
+
+const groupRoles = z.strictObject({
+  groups: z
+    .array(z.strictObject({ group: z.string().min(1).max(maxGroupNameLength), role }))
+    .max(maxGroupRoles)
+    .refine((all) => new Set(all.map(({ group }) => group)).size === all.length, "names a group twice"),
+});
 
 membersApi.get("/namespaces/:namespace/members", async (context) => {
   const { namespace } = await requireCaller(context, "manage-members");
@@ -41,7 +50,22 @@ membersApi.patch("/namespaces/:namespace/members/:id", async (context) => {
     await changeRole(context.env.DB, caller.actor, member.id, role);
     await tellRights(context, caller.actor.namespace);
   }
-  return context.json(formatMember({ ...member, role }));
+  const isMoved = member.role !== role;
+  return context.json(formatMember(isMoved ? { ...member, role, via_group: null, until: null } : member));
+});
+
+membersApi.get("/namespaces/:namespace/groups", async (context) => {
+  const { namespace } = await requireCaller(context, "manage-members");
+  return context.json({ groups: await listGroupRoles(context.env.DB, namespace.name) });
+});
+
+membersApi.put("/namespaces/:namespace/groups", async (context) => {
+  const caller = await requireCaller(context, "manage-members");
+  const { groups } = await readJson(context, groupRoles);
+  for (const { role } of groups) requireGrantable(caller, scopesOfRole[role]);
+  await putGroupRoles(context.env.DB, caller.actor, groups);
+  await tellRights(context, caller.actor.namespace);
+  return context.json({ groups: await listGroupRoles(context.env.DB, caller.namespace.name) });
 });
 
 /** An admin removes anybody, everybody themselves. Who may do neither does not learn who is a member. */
@@ -65,6 +89,7 @@ membersApi.delete("/namespaces/:namespace/members/:id", async (context) => {
 const nobody = { issuer: "", subject: "" };
 
 export function formatMember(row: MemberRow) {
-  const { id, issuer, subject, role, added_by } = row;
-  return { id, issuer, subject, role, added_at: formatTime(row.added_at), added_by };
+  const { id, issuer, subject, role, added_by, via_group } = row;
+  const added_at = formatTime(row.added_at);
+  return { id, issuer, subject, role, added_at, added_by, via_group, until: formatTimeOrNull(row.until) };
 }

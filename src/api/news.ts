@@ -4,7 +4,7 @@ import { feedsOf } from "../live/settings.ts";
 import { logFailure } from "../log.ts";
 import { findCollectionNews, findReachable } from "../storage/news.ts";
 import type { News } from "../storage/news.ts";
-import type { GateNamespace } from "../storage/viewer.ts";
+import type { GateNamespace } from "../storage/gate.ts";
 import type { ApiContext } from "./caller.ts";
 
 /**

@@ -96,11 +96,12 @@ tokensApi.post("/namespaces/:namespace/tokens/:id/rotate", async (context) => {
 tokensApi.get("/me", async (context) => {
   const { principal } = await identify(context, undefined);
   if (principal.kind !== "token") return context.json({ kind: principal.kind });
-  const row = await findToken(context.env.DB, principal.namespace, "token", principal.id);
+  const { id, grant, namespace = null } = principal;
+  const row = namespace === null ? undefined : await findToken(context.env.DB, namespace, "token", id);
   return context.json({
-    kind: principal.kind,
-    id: principal.id,
-    namespace: principal.namespace,
+    kind: grant === undefined ? principal.kind : "grant",
+    id: grant ?? id,
+    namespace,
     // What counts by now: a member's token has no more than the member.
     role: principal.role,
     scopes: principal.scopes,

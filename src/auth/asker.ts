@@ -70,6 +70,9 @@ async function readLink(url: string, { signingKey }: Secrets): Promise<Asker["li
 /** The id in a text with a right check is one that we gave out, so nobody can make up keys to be counted under. */
 function payerOf(request: Request, presented: Credential | Problem, link: Asker["link"]): Payer {
   const address = `address:${clientPrefixOf(request.headers.get("cf-connecting-ip"))}`;
-  if (!(presented instanceof Problem) && presented.kind === "token") return { key: `token:${presented.id}`, address };
+  if (!(presented instanceof Problem)) {
+    if (presented.kind === "token") return { key: `token:${presented.id}`, address };
+    if (presented.kind === "access") return { key: `user:${presented.userId}`, address };
+  }
   return { key: link === undefined ? address : `link:${link.id}`, address };
 }

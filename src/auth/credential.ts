@@ -3,14 +3,19 @@ import { may } from "../domain/policy.ts";
 import type { Resource } from "../domain/policy.ts";
 import type { Principal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
-import type { Gate, Reach, Viewer } from "../storage/viewer.ts";
+import type { Gate } from "../storage/gate.ts";
+import type { Reach, Viewer } from "../storage/viewer.ts";
+import { isOfGrant, parseAccessToken } from "./access-token.ts";
+import type { AccessToken } from "./access-token.ts";
 import { isOldToken, parseSecret } from "./tokens.ts";
 
 /** What the request carries, before the database has confirmed it. */
 export type Credential =
   | { kind: "none" }
   | { kind: "operator" }
-  | { kind: "token" | "link"; id: string; secretHash: string };
+  | { kind: "token" | "link"; id: string; secretHash: string }
+  /** An access token of a sign-in: good at one address only. */
+  | ({ kind: "access" } & AccessToken);
 
 export interface Secrets {
   adminToken: string | undefined;
@@ -32,6 +37,11 @@ export async function readCredential(headers: Headers, secrets: Secrets): Promis
     if (token === undefined) throw isOldToken(bearer) ? outdated() : notOurs();
     return { kind: "token", ...token };
   }
+  if (isOfGrant(bearer)) {
+    const access = await parseAccessToken(bearer, requireSecret("SIGNING_KEY", secrets.signingKey));
+    if (access === undefined) throw notOurs();
+    return { kind: "access", ...access };
+  }
   if (await equalInConstantTime(bearer, requireSecret("ADMIN_TOKEN", secrets.adminToken))) return { kind: "operator" };
   throw notOurs();
 }
@@ -42,12 +52,15 @@ export function requireSecret(name: string, secret: string | undefined): string 
   throw problem("not_configured", `${name} is not set, or shorter than ${minSecretLength} characters`);
 }
 
-export function viewerOf(credential: Credential, now: number): Viewer {
+/** `audience`: the address that an access token must be for, as its client typed it; "": none that one could be for. */
+export function viewerOf(credential: Credential, now: number, audience: string): Viewer {
   const isStored = credential.kind === "token" || credential.kind === "link";
   return {
     everything: credential.kind === "operator",
     tokenId: isStored ? credential.id : null,
     tokenHash: isStored ? credential.secretHash : null,
+    access: credential.kind === "access" ? { key: credential.key, audience } : null,
+    person: null,
     now,
   };
 }
@@ -57,15 +70,18 @@ export function principalOf(credential: Credential, gate: Gate): Principal {
   if (credential.kind === "none") return { kind: "anonymous" };
   if (credential.kind === "operator") return { kind: "operator" };
   const { token } = gate;
-  if (token === undefined || token.kind !== credential.kind) {
-    throw credential.kind === "link"
-      ? problem("not_found", "There is nothing at this address")
-      : problem("invalid_token", "The token is unknown, expired or revoked");
-  }
+  if (token === undefined || (token.kind === "link") !== (credential.kind === "link")) throw deadCredential(credential);
   const { id, namespace, collection } = token;
-  if (token.kind === "link") return { kind: "link", id, namespace, collection };
-  const { role, scopes, below, member } = token;
-  return { kind: "token", id, namespace, role, scopes, below, member };
+  if (token.kind === "link" && namespace !== undefined) return { kind: "link", id, namespace, collection };
+  const { grant, role, scopes, below, member } = token;
+  return { kind: "token", id, grant, namespace, role, scopes, below, member };
+}
+
+function deadCredential({ kind }: Credential) {
+  if (kind === "link") return problem("not_found", "There is nothing at this address");
+  return kind === "access"
+    ? problem("invalid_token", "The access token has ended, or is not for this address; sign in again")
+    : problem("invalid_token", "The token is unknown, expired or revoked");
 }
 
 /** What the database knows of an address as what the policy decides about; undefined for what is absent. */

@@ -5,7 +5,7 @@ const keys = new Map<string, Promise<CryptoKey>>();
 
 /** A key of its own for each use, so that a MAC made for one is never taken for another. */
 export async function macOf(
-  use: "credentials" | "sessions" | "creators",
+  use: "credentials" | "sessions" | "creators" | "users" | "registrations",
   text: string,
   signingKey: string,
 ): Promise<string> {

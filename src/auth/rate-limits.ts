@@ -27,7 +27,7 @@ const isolateCounts = Object.fromEntries(buckets.map((bucket) => [bucket, new Ra
 
 /** Whom a request is counted against. */
 export interface Payer {
-  /** `token:…`, `link:…` or `address:…`. */
+  /** `token:…`, `user:…`, `link:…` or `address:…`. */
   key: string;
   /** The address, even where a token pays: failed credentials are its own. */
   address: string;

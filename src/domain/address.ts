@@ -16,6 +16,9 @@ export interface McpAddress {
   isAbsent: boolean;
 }
 
+/** What an access token for the API is for: all of it. */
+export const apiAddress = "/api/v1";
+
 const collectionName = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const maxCollectionNameLength = 64;
 

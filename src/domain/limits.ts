@@ -93,6 +93,7 @@ export const maxCursorBytes = 6 * 1024;
 export * from "./limits-of-finding.ts";
 /** Of what the registry asks other hosts, and of whom it trusts to name people and jobs. */
 export * from "./limits-of-sign-in.ts";
+export * from "./limits-of-oauth.ts";
 
 // Freshness (product.md: what a client may keep), in milliseconds.
 export const movingTtlMs = 5_000;
@@ -165,10 +166,10 @@ export const claimLeaseMs = 30 * 60_000;
 export const sweepBudgetMs = 5 * 60_000;
 /** R2 deletes at most 1,000 keys in one call. */
 export const sweepBatchBlobs = 1_000;
-/** D1 answers 1,000 queries to one invocation: a batch asks at most four, and one of a purge (below) at most eighteen. */
+/** D1 answers 1,000 queries to one invocation: a batch asks at most four, and one of a purge at most 22 (below). */
 export const maxSweepBatches = 110;
 /** Batches that the purge of deleted namespaces may take of these, so that orphans always have their turn. */
-export const maxPurgeBatches = 40;
+export const maxPurgeBatches = 30;
 /** Releases that a batch of the purge removes; each has at most `maxFilesPerSkill` rows of files. */
 export const purgeBatchReleases = 25;
 /** Rows of every other table that a batch of the purge removes. */

@@ -72,6 +72,12 @@ const scopeOf: Readonly<Partial<Record<Action, Scope>>> = {
   "manage-links": "namespace:admin",
 };
 
+/** All that a sign-in has to be allowed for an action; what no scope opens is not in it. */
+export function scopesFor(action: Action): readonly Scope[] {
+  const scope = scopeOf[action];
+  return scope === undefined || scope === "skills:read" ? ["skills:read"] : ["skills:read", scope];
+}
+
 export function may(principal: Principal, action: Action, resource: Resource | undefined): boolean {
   // No list shows what is unlisted, not even to those who own it.
   if (action === "list" && resource?.kind === "skill" && resource.visibility === "unlisted") return false;
@@ -88,11 +94,10 @@ function mayCreate(principal: Principal, creators: NamespaceCreators): boolean {
   return creators === "tokens" && isWide;
 }
 
+type Insider = Extract<Principal, { kind: "token" | "link" }>;
+
 /** Whether the principal has rights of its own here; a credential of another namespace counts as none. */
-function isMember(
-  principal: Principal,
-  resource: Exclude<Resource, { kind: "registry" }>,
-): principal is Extract<Principal, { namespace: Namespace }> {
+function isMember(principal: Principal, resource: Exclude<Resource, { kind: "registry" }>): principal is Insider {
   if (principal.kind !== "token" && principal.kind !== "link") return false;
   if (principal.namespace !== resource.namespace.name) return false;
   if (principal.kind === "link") {
@@ -105,11 +110,7 @@ function isMember(
   return resource.kind !== "skill" || `${resource.path}/`.startsWith(principal.below);
 }
 
-function isAllowedToMember(
-  principal: Extract<Principal, { namespace: Namespace }>,
-  action: Action,
-  resource: Resource,
-): boolean {
+function isAllowedToMember(principal: Insider, action: Action, resource: Resource): boolean {
   if (action === "read" || action === "list") return resource.kind !== "member";
   if (principal.kind === "link") return false;
   const isAboutAll =

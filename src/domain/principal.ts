@@ -8,10 +8,15 @@ export type Principal =
   | { kind: "link"; id: string; namespace: Namespace; collection: string | undefined }
   | { kind: "operator" };
 
+/** A token, or whoever signed in: with a token, whose rights they then have, or as a person. */
 export interface TokenPrincipal {
   kind: "token";
+  /** Of the token; "" for a person. */
   id: string;
-  namespace: Namespace;
+  /** The sign-in through which it came, which has of those rights what was allowed. */
+  grant?: string | undefined;
+  /** Undefined for a person who is no member of the namespace that the request is about. */
+  namespace: Namespace | undefined;
   role: Role;
   scopes: readonly Scope[];
   /** "", or a path with its closing slash: the token counts for the skills at and below it only. */
@@ -45,7 +50,10 @@ export const scopesBelowPath: readonly Scope[] = ["skills:read", "skills:publish
 
 /** How a principal is written down beside what it did. */
 export function formatPrincipal(principal: Principal): string {
-  if (principal.kind === "token") return `token:${principal.id}`;
+  if (principal.kind === "token") {
+    if (principal.grant !== undefined) return `grant:${principal.grant}`;
+    return principal.id === "" ? `person:${principal.member?.subject}` : `token:${principal.id}`;
+  }
   return principal.kind === "link" ? `link:${principal.id}` : principal.kind;
 }
 

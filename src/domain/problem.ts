@@ -52,6 +52,8 @@ export interface ProblemDetails {
   /** What is wrong with this very request, as a sentence with the offending value and the limit by name. */
   detail?: string;
   findings?: readonly Finding[];
+  /** What a sign-in would have to be allowed for it. */
+  scopes?: readonly string[];
   /** Headers that belong to the answer, e.g. Retry-After or Allow. */
   headers?: Readonly<Record<string, string>>;
 }

@@ -11,7 +11,8 @@ import type { Blobs } from "../storage/blobs.ts";
 import { Catalog } from "../storage/catalog.ts";
 import { findLink } from "../storage/links.ts";
 import { useOf } from "../storage/token-use.ts";
-import type { Gate, Reach } from "../storage/viewer.ts";
+import type { Gate } from "../storage/gate.ts";
+import type { Reach } from "../storage/viewer.ts";
 import { Inserts } from "./inserts.ts";
 import type { Live } from "./live.ts";
 import { Tally } from "./tally.ts";
@@ -54,7 +55,8 @@ export async function openVisit(request: Request, asker: Asker, bindings: McpBin
   const reach = { namespace: typed.namespace, collection: typed.collection };
   const host = new URL(request.url).host;
   const address = { ...reach, isPersonal, serverName: `${host}${pathname}`, path: pathname };
-  return visitOf(address, credential, bindings, admit(typed, credential, reach, metadata));
+  const asked = { credential, audience: bindings.origin + pathname };
+  return visitOf(address, asked, bindings, admit(typed, credential, reach, metadata));
 }
 
 /** The gate's judge: lets the caller in or throws what they get instead. */
@@ -67,7 +69,8 @@ function admit(typed: McpAddress, credential: Credential, reach: Reach, metadata
       const principal = principalOf(credential, gate);
       if (isRoot) return;
       if (may(principal, "read", resourceOf(gate, reach)) && (!isPersonal || isAtHome(principal, reach))) return;
-      throw principal.kind === "operator" ? nothingHere() : unauthorized();
+      // Whoever signed in for this very address would only be sent to sign in again.
+      throw principal.kind === "operator" || credential.kind === "access" ? nothingHere() : unauthorized();
     } catch (error) {
       throw challenges && error instanceof Problem ? withMetadata(error, metadata) : error;
     }
@@ -90,30 +93,40 @@ async function openLink(request: Request, asker: Asker, bindings: McpBindings): 
   const path = `/r/${credential.id}/mcp`;
   const serverName = `${new URL(request.url).host}${path}`;
   const reach = { namespace: link.namespace, collection: link.collection };
-  return visitOf({ ...reach, isPersonal: false, serverName, path }, credential, bindings, (gate) => {
+  const asked = { credential, audience: nowhere };
+  return visitOf({ ...reach, isPersonal: false, serverName, path }, asked, bindings, (gate) => {
     if (!may(principalOf(credential, gate), "read", resourceOf(gate, reach))) throw nothingHere();
   });
 }
 
 /** A link needs no token; but a bad one is refused everywhere, never silently dropped. */
 async function checkSentToken(credential: Credential, bindings: McpBindings): Promise<void> {
-  if (credential.kind !== "token") return;
-  const nowhere = { namespace: undefined, collection: undefined };
-  const catalog = new Catalog(bindings.db, viewerOf(credential, Date.now()), nowhere, (gate) => {
+  if (credential.kind !== "token" && credential.kind !== "access") return;
+  const reach = { namespace: undefined, collection: undefined };
+  const catalog = new Catalog(bindings.db, viewerOf(credential, Date.now(), nowhere), reach, (gate) => {
     principalOf(credential, gate);
   });
   await catalog.gate();
 }
 
-function visitOf(address: Address, credential: Credential, bindings: McpBindings, judge: (gate: Gate) => void): Visit {
+/** The address that no access token is for. */
+const nowhere = "";
+
+interface Asked {
+  credential: Credential;
+  audience: string;
+}
+
+function visitOf(address: Address, asked: Asked, bindings: McpBindings, judge: (gate: Gate) => void): Visit {
+  const { credential, audience } = asked;
   const now = Date.now();
-  const { db, blobs } = bindings;
+  const { db, blobs, clientKey, tally } = bindings;
   const noteUse = (gate: Gate) => {
-    const written = useOf(db, gate.token, now);
+    const written = useOf(db, gate.token, { now, address: clientKey, agent: tally.userAgent });
     if (written !== undefined) bindings.waitUntil(written);
   };
   const open = (noted: (gate: Gate) => void) =>
-    new Catalog(db, viewerOf(credential, Date.now()), address, (gate) => {
+    new Catalog(db, viewerOf(credential, Date.now(), audience), address, (gate) => {
       noted(gate);
       judge(gate);
     });
@@ -123,7 +136,7 @@ function visitOf(address: Address, credential: Credential, bindings: McpBindings
     catalog,
     blobs,
     inserts: new Inserts(),
-    tally: new Tally(address, bindings.tally, bindings),
+    tally: new Tally(address, tally, bindings),
     isModern: false,
     knowsLinks: false,
     isBatched: false,
@@ -135,13 +148,21 @@ function visitOf(address: Address, credential: Credential, bindings: McpBindings
 
 function liveOf(credential: Credential, { live, clientKey }: McpBindings, reopen: () => Catalog): Live | undefined {
   if (live === undefined) return undefined;
-  const isStored = credential.kind === "token" || credential.kind === "link";
-  const principal = isStored
-    ? `${credential.kind}:${credential.id}`
-    : credential.kind === "none"
-      ? clientKey
-      : "operator";
+  const principal = principalKeyOf(credential, clientKey);
   return { ...live, isOperator: credential.kind === "operator", principal, reopen };
+}
+
+/** A sign-in is one principal, however often its access token is renewed. */
+function principalKeyOf(credential: Credential, clientKey: string): string {
+  switch (credential.kind) {
+    case "token":
+    case "link":
+      return `${credential.kind}:${credential.id}`;
+    case "access":
+      return `grant:${credential.grantId}`;
+    default:
+      return credential.kind === "none" ? clientKey : "operator";
+  }
 }
 
 function unauthorized() {

@@ -5,7 +5,7 @@ import { Line } from "../live/line.ts";
 import type { Standing } from "../live/line.ts";
 import type { LiveSettings } from "../live/settings.ts";
 import type { Catalog } from "../storage/catalog.ts";
-import type { Gate } from "../storage/viewer.ts";
+import type { Gate } from "../storage/gate.ts";
 import type { Visit } from "./visit.ts";
 
 /** What a stream needs beyond one request: the Feeds, its clocks, and the right to look again and again. */

@@ -1,9 +1,12 @@
-import { maxPurgeBatches, maxSweepBatches, sweepBatchBlobs, sweepBudgetMs } from "../domain/limits.ts";
+import { jobTokenKeptMs, maxPurgeBatches, maxSweepBatches, sweepBatchBlobs, sweepBudgetMs } from "../domain/limits.ts";
 import { dayOf } from "../domain/tally.ts";
 import { logEvent } from "../log.ts";
 import type { Blobs } from "../storage/blobs.ts";
+import { endGroupMembers } from "../storage/group-roles.ts";
+import { forgetSignIns } from "../storage/oauth-clients.ts";
 import { Orphans } from "../storage/orphans.ts";
 import type { Claim } from "../storage/orphans.ts";
+import { forgetExchanges } from "../storage/publishers.ts";
 import { purgeSome } from "../storage/purge.ts";
 import { forgetReceipts } from "../storage/receipts.ts";
 import { forgetTally } from "../storage/tally.ts";
@@ -77,23 +80,31 @@ export interface Swept {
   receipts: number;
   /** Rows of searches and reads that are too old to be kept. */
   counted: number;
+  /** Tokens of CI jobs that have run out, theirs and ours. */
+  exchanged: number;
+  /** What signing in left behind, and members by a group that has not been confirmed. */
+  signIns: number;
   /** Rows of deleted namespaces. */
   purged: number;
   /** False when the budget of the run was spent first; the next run goes on. */
   isComplete: boolean;
 }
 
+const nothing: Swept = {
+  resumed: 0,
+  orphaned: 0,
+  revisited: 0,
+  receipts: 0,
+  counted: 0,
+  exchanged: 0,
+  signIns: 0,
+  purged: 0,
+  isComplete: false,
+};
+
 export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): Promise<Swept> {
   const orphans = new Orphans(db);
-  const swept: Swept = {
-    resumed: 0,
-    orphaned: 0,
-    revisited: 0,
-    receipts: 0,
-    counted: 0,
-    purged: 0,
-    isComplete: false,
-  };
+  const swept = { ...nothing };
   const remove = (kind: "resumed" | "orphaned" | "revisited", take: (now: number) => Promise<Claim>) => async () => {
     const claim = await take(clock());
     await erase(claim, blobs, clock());
@@ -114,6 +125,8 @@ export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): 
     remove("orphaned", (now) => orphans.claimOrphaned(now)),
     remove("revisited", (now) => orphans.claimErased(now)),
     () => forgetOld(db, clock(), swept),
+    () => forgetJobs(db, clock(), swept),
+    () => forgetPeople(db, clock(), swept),
   ];
   try {
     swept.isComplete = (await repeatEach(steps, clock)) && isPurged;
@@ -131,6 +144,20 @@ async function forgetOld(db: D1Database, now: number, swept: Swept): Promise<boo
   swept.receipts += receipts;
   swept.counted += rows;
   return hasMore || receipts === sweepBatchBlobs;
+}
+
+async function forgetPeople(db: D1Database, now: number, swept: Swept): Promise<boolean> {
+  const ended = await endGroupMembers(db, now, sweepBatchBlobs);
+  const { rows, hasMore } = await forgetSignIns(db, now, sweepBatchBlobs);
+  swept.signIns += ended + rows;
+  return hasMore || ended === sweepBatchBlobs;
+}
+
+async function forgetJobs(db: D1Database, now: number, swept: Swept): Promise<boolean> {
+  const ended = { now, tokensEndedBefore: now - jobTokenKeptMs };
+  const { rows, hasMore } = await forgetExchanges(db, ended, sweepBatchBlobs);
+  swept.exchanged += rows;
+  return hasMore;
 }
 
 /** Repeats each step until it says that nothing is left. False when the budget was spent first. */

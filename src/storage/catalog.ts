@@ -12,8 +12,10 @@ import { listPickedEntries, listPickedSkills } from "./picks-sql.ts";
 import type { PickedRow } from "./picks-sql.ts";
 import { findProgress } from "./progress-sql.ts";
 import type { ProgressRow } from "./progress-sql.ts";
-import { gateStatement, readGate, viewerParameters } from "./viewer.ts";
-import type { Gate, Reach, Viewer } from "./viewer.ts";
+import { gateStatement, readGate } from "./gate.ts";
+import { viewerParameters } from "./viewer.ts";
+import type { Gate } from "./gate.ts";
+import type { Reach, Viewer } from "./viewer.ts";
 
 /** Pages as nobody in particular sees them, each good for one revision of its namespace. */
 const remembered = memoPerBinding<D1Database, { stamp: string; page: Page<sql.EntryRow> }>(rememberedPagesBytes);
@@ -155,7 +157,8 @@ export class Catalog {
 
   /** Whether whoever looks brought no credential. */
   get isStranger(): boolean {
-    return !this.#viewer.everything && this.#viewer.tokenId === null;
+    const { everything, tokenId, access } = this.#viewer;
+    return !everything && tokenId === null && access === null;
   }
 
   /** A question of finding.ts, in the same round trip as the gate: its statement begins with the viewer's parameters. */

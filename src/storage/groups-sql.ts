@@ -17,8 +17,8 @@ const behind = `(?7 IS NULL OR skills < ?7 OR (skills = ?7 AND name > ?8))`;
 export const listNamespaceGroups = `
 WITH ${sightSql},
 own (namespace, docs) AS MATERIALIZED (
-  SELECT g.namespace, g.docs FROM viewer v CROSS JOIN search_groups g ON g.shelf = v.namespace AND g.namespace = v.namespace
-  WHERE v.below = '' AND v.kind = 'token' AND NOT v.everything
+  SELECT g.namespace, g.docs FROM rights i CROSS JOIN search_groups g ON g.shelf = i.namespace AND g.namespace = i.namespace
+  WHERE i.below = '' AND i.kind = 'token' AND NOT (SELECT everything FROM viewer)
   UNION ALL
   SELECT d.namespace, count(*) FROM viewer v CROSS JOIN search_docs d ON d.namespace = v.namespace AND d.kind = 'skill'
   WHERE v.below <> '' AND v.kind = 'token' AND NOT v.everything AND d.shelf = v.namespace

@@ -44,7 +44,8 @@ export interface Offer {
 export interface Acceptance {
   invitation: { id: string; secretHash: Digest };
   member: { id: string; person: Person; role: Role };
-  token: NewToken;
+  /** For who cannot sign in; absent for who has. */
+  token?: NewToken;
 }
 
 export async function listInvitations(
@@ -144,7 +145,7 @@ export async function acceptInvitation(db: D1Database, actor: Actor, acceptance:
     event: {
       action: "accept-invitation",
       target: `invitations/${invitation.id}`,
-      after: { member: member.id, issuer, subject, role: member.role, token: token.id },
+      after: { member: member.id, issuer, subject, role: member.role, token: token?.id },
     },
     statements: [
       db.prepare(refuseDead).bind(invitation.id, invitation.secretHash, commitTimeOf(actor)),
@@ -152,8 +153,7 @@ export async function acceptInvitation(db: D1Database, actor: Actor, acceptance:
       refuseFull(db, actor, "members_many"),
       insertMember(db, actor, member),
       db.prepare(accept).bind(invitation.id, now, member.id),
-      refuseFull(db, actor, "tokens_many"),
-      insertToken(db, actor, token),
+      ...(token === undefined ? [] : [refuseFull(db, actor, "tokens_many"), insertToken(db, actor, token)]),
     ],
     refusals: {
       ...fullRefusals,

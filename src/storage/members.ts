@@ -14,6 +14,9 @@ export interface MemberRow {
   role: Role;
   added_at: number;
   added_by: string;
+  /** The group of the OpenID provider that made them one, until then; null: an invitation. */
+  via_group: string | null;
+  until: number | null;
 }
 
 /** In the order in which they came. */
@@ -54,7 +57,7 @@ export async function changeRole(db: D1Database, actor: Actor, id: string, role:
       db.prepare(refuseNoMember).bind(namespace, id),
       ...(isDemotion ? [db.prepare(refuseLastAdmin).bind(namespace, id)] : []),
       ...(isDemotion ? [db.prepare(revokeInvitations).bind(namespace, id, now)] : []),
-      db.prepare(`UPDATE members SET role = ?3 WHERE namespace = ?1 AND id = ?2`).bind(namespace, id, role),
+      db.prepare(updateRole).bind(namespace, id, role),
     ],
     refusals,
   });
@@ -110,7 +113,7 @@ function aboutMember(id: string) {
   };
 }
 
-const columns = `id, issuer, subject, role, added_at, added_by`;
+const columns = `id, issuer, subject, role, added_at, added_by, via_group, until`;
 
 // ?1 namespace, ?2 id, ?3 now.
 
@@ -118,9 +121,14 @@ const refuseNoMember = `
 INSERT INTO guards (target_gone) SELECT 1 WHERE NOT EXISTS (
   SELECT 1 FROM members WHERE namespace = ?1 AND id = ?2)`;
 
+/** What an admin makes of somebody stays, also of whom a group had made something else. */
+const updateRole = `
+UPDATE members SET role = ?3, via_group = NULL, until = NULL WHERE namespace = ?1 AND id = ?2`;
+
+/** Whom only a group makes an admin, and for a time, is none that a namespace could count on. */
 const refuseLastAdmin = `
-INSERT INTO guards (last_admin) SELECT 1 FROM members WHERE namespace = ?1 AND id = ?2 AND role = 'admin'
-  AND NOT EXISTS (SELECT 1 FROM members WHERE namespace = ?1 AND id <> ?2 AND role = 'admin')`;
+INSERT INTO guards (last_admin) SELECT 1 FROM members WHERE namespace = ?1 AND id = ?2 AND role = 'admin' AND until IS NULL
+  AND NOT EXISTS (SELECT 1 FROM members WHERE namespace = ?1 AND id <> ?2 AND role = 'admin' AND until IS NULL)`;
 
 const isTheirs = `(issuer, subject) = (SELECT issuer, subject FROM members WHERE namespace = ?1 AND id = ?2)`;
 

@@ -53,7 +53,7 @@ export async function createNamespace(
   const created = { ...fields, ...(admin === undefined ? {} : { token: admin.token.id }) };
   const event = { action: "create-namespace", target: "namespace", after: { ...created, member: member?.id } };
   const place = [name, now, namespaceTombstoneMs];
-  const all = [...place, JSON.stringify(fields), creator, principal.kind === "token" ? principal.namespace : null];
+  const all = [...place, JSON.stringify(fields), creator, ownOf(principal)];
   await runGuarded(
     db,
     [
@@ -98,12 +98,16 @@ export async function listNamespaces(
   after: string,
   limit: number,
 ): Promise<NamespaceRow[]> {
-  const own = principal.kind === "token" ? principal.namespace : null;
+  const own = ownOf(principal);
   const { results } =
     principal.kind === "operator"
       ? await db.prepare(listAll).bind(after, limit).all<NamespaceRow>()
       : await db.prepare(listReadable).bind(after, limit, own).all<NamespaceRow>();
   return results;
+}
+
+function ownOf(principal: Principal): Namespace | null {
+  return principal.kind === "token" ? (principal.namespace ?? null) : null;
 }
 
 export async function changeNamespace(db: D1Database, actor: Actor, change: Partial<NamespaceFields>): Promise<void> {

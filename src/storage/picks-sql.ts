@@ -3,21 +3,21 @@ import { isBelow, listedAnywhereSql, listedSql, openedAnywhereSql, sightSql } fr
 
 /**
  * Lists that somebody picked: what a collection holds in its order, and at a personal address the skills of the
- * caller's own namespace before it. What the viewer may not read, what is yanked, and a second skill of one name are
+ * caller's own namespaces before it. What the viewer may not read, what is yanked, and a second skill of one name are
  * left out; at most 100 remain. The parameters of the viewer are followed by
  *
- *   ?5 ?6 the collection · ?7 1: the caller's own namespace comes first · ?8 namespace/path of the skill to begin after, or NULL
+ *   ?5 ?6 the collection · ?7 1: the caller's own namespaces come first · ?8 namespace/path of the skill to begin after, or NULL
  *   ?9 rows to look at · ?10 bytes of JSON · ?11 entries of the whole list
  *
  * A skill to begin after is found in the list as the viewer sees it, and comes first: so that a cursor holds no place
  * in the whole list, which would tell of what is left out, and that one whose skill has left the list is known as such.
  */
 const own = `
-  SELECT row_number() OVER (ORDER BY path) AS position, namespace, path, NULL AS version FROM (
+  SELECT row_number() OVER (ORDER BY namespace, path) AS position, namespace, path, NULL AS version FROM (
     SELECT s.namespace, s.path FROM skills s
-    WHERE ?7 AND s.namespace = (SELECT namespace FROM viewer) AND s.current IS NOT NULL AND s.visibility <> 'unlisted'
+    WHERE ?7 AND s.namespace IN (SELECT namespace FROM rights) AND s.current IS NOT NULL AND s.visibility <> 'unlisted'
       AND ${isBelow("(SELECT below FROM viewer)")}
-    ORDER BY s.path LIMIT (SELECT ?11))`;
+    ORDER BY s.namespace, s.path LIMIT (SELECT ?11))`;
 
 /** A collection of all skills of its namespace; `opened` has a row if the viewer may see the collection. */
 const all = `

@@ -1,4 +1,4 @@
-import { viewerSql } from "./viewer.ts";
+import { viewerSql, wholeNamespaces } from "./viewer.ts";
 
 export interface ProgressRow {
   public_revision: number;
@@ -7,7 +7,7 @@ export interface ProgressRow {
 
 /**
  * ?5 namespace or NULL for the whole registry: how far the address has come, as strangers count and as insiders do (at
- * the root, and at a collection of others that holds skills of theirs, by their own namespace). Who is held to a path
+ * the root, and at a collection of others that holds skills of theirs, by their own namespaces). Who is held to a path
  * counts like a stranger: the count of the whole would tell of what lies beside the path.
  */
 export const findProgress = `
@@ -19,9 +19,9 @@ SELECT
     ELSE (SELECT public_revision FROM collections WHERE namespace = ?5 AND name = ?3) END AS public_revision,
   coalesce(CASE
     WHEN v.below <> '' THEN 0
-    WHEN ?5 IS NULL THEN (SELECT told_revision FROM namespaces WHERE name = v.namespace)
-    WHEN ?3 IS NULL THEN (SELECT told_revision FROM namespaces WHERE name = ?5 AND (v.everything OR v.namespace = ?5))
-    WHEN v.everything OR v.namespace = ?5 THEN
+    WHEN ?5 IS NULL THEN (SELECT sum(told_revision) FROM namespaces WHERE name IN ${wholeNamespaces})
+    WHEN ?3 IS NULL THEN (SELECT told_revision FROM namespaces WHERE name = ?5 AND (v.everything OR ?5 IN ${wholeNamespaces}))
+    WHEN v.everything OR ?5 IN ${wholeNamespaces} THEN
       (SELECT revision FROM collections WHERE namespace = ?5 AND name = ?3)
     ELSE (SELECT told_revision FROM namespaces WHERE name = v.namespace AND EXISTS (
       SELECT 1 FROM collection_items WHERE namespace = ?5 AND collection = ?3 AND skill_namespace = v.namespace))

@@ -14,6 +14,8 @@ export interface Actor {
   /** Milliseconds since 1970: when the request came. */
   now: number;
   from: Origin;
+  /** Written down in place of the principal, for whoever is none: a trusted publisher. */
+  writtenAs?: string;
 }
 
 /** Where a request came from, as the audit log keeps it. */
@@ -37,12 +39,30 @@ export function refuseLostRights(db: D1Database, actor: Actor): D1PreparedStatem
 export function refuseLostToken(db: D1Database, actor: Actor): D1PreparedStatement[] {
   const { principal } = actor;
   if (principal.kind !== "token") return [];
-  return [db.prepare(refuseDeadToken).bind(principal.id, commitTimeOf(actor), roles.indexOf(principal.role))];
+  const now = commitTimeOf(actor);
+  const rank = roles.indexOf(principal.role);
+  const { grant, member, namespace, id } = principal;
+  const ofToken = id === "" ? [] : [db.prepare(refuseDeadToken).bind(id, now, rank)];
+  const ofGrant = grant === undefined ? [] : [db.prepare(refuseDeadGrant).bind(grant)];
+  const isMember = id === "" && member !== undefined && namespace !== undefined;
+  const ofPerson = isMember
+    ? [db.prepare(refuseNoMember).bind(namespace, member.issuer, member.subject, now, rank)]
+    : [];
+  return [...ofToken, ...ofGrant, ...ofPerson];
+}
+
+/** How whoever makes the change is written down beside it. */
+export function nameOf({ principal, writtenAs }: Actor): string {
+  return writtenAs ?? formatPrincipal(principal);
 }
 
 /** When the batch that is being built will be there; what ran out since the request came has run out. */
 export function commitTimeOf({ now }: Actor): number {
   return Math.max(now, Date.now());
+}
+
+function rankOf(role: string): string {
+  return `CASE ${role} WHEN 'admin' THEN 2 WHEN 'publisher' THEN 1 ELSE 0 END`;
 }
 
 const refuseGone = `
@@ -54,7 +74,17 @@ INSERT INTO guards (token_dead) SELECT 1 WHERE NOT EXISTS (
   SELECT 1 FROM tokens t WHERE t.id = ?1 AND t.revoked_at IS NULL AND t.expires_at > ?2
     AND (t.issuer IS NULL OR EXISTS (
       SELECT 1 FROM members m WHERE m.namespace = t.namespace AND m.issuer = t.issuer AND m.subject = t.subject
-        AND CASE m.role WHEN 'admin' THEN 2 WHEN 'publisher' THEN 1 ELSE 0 END >= ?3)))`;
+        AND (m.until IS NULL OR m.until > ?2) AND ${rankOf("m.role")} >= ?3)))`;
+
+/** A sign-in that was withdrawn writes nothing more, whatever its access token says. */
+const refuseDeadGrant = `
+INSERT INTO guards (token_dead) SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM grants WHERE id = ?1)`;
+
+/** A person who signed in acts as the member that they are. */
+const refuseNoMember = `
+INSERT INTO guards (token_dead) SELECT 1 WHERE NOT EXISTS (
+  SELECT 1 FROM members m WHERE m.namespace = ?1 AND m.issuer = ?2 AND m.subject = ?3
+    AND (m.until IS NULL OR m.until > ?4) AND ${rankOf("m.role")} >= ?5)`;
 
 /** The Problem behind a batch that one of these guards refused; undefined when it failed for another reason. */
 export function lostRights(error: unknown) {
@@ -82,7 +112,7 @@ export interface AuditEvent {
 
 /** Goes before the statements of the change in its batch, so that `beforeSql` sees what they will replace. */
 export function record(db: D1Database, actor: Actor, event: AuditEvent): D1PreparedStatement {
-  const { principal, namespace, from } = actor;
+  const { namespace, from } = actor;
   const after = event.after === undefined ? null : withoutSecrets(JSON.stringify(event.after));
   const afterSql = event.afterSql === undefined ? "?8" : `json_patch(?8, (${event.afterSql}))`;
   return db
@@ -94,7 +124,7 @@ export function record(db: D1Database, actor: Actor, event: AuditEvent): D1Prepa
     .bind(
       namespace,
       commitTimeOf(actor),
-      formatPrincipal(principal),
+      nameOf(actor),
       event.action,
       event.target,
       from.address,

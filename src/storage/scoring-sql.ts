@@ -23,7 +23,7 @@ export interface Asked {
 }
 
 /**
- * `shelves`: what is read. Besides what everybody finds that is what the caller's own namespace keeps to itself; the
+ * `shelves`: what is read. Besides what everybody finds that is what the caller's own namespaces keep to themselves; the
  * operator reads all. `counted`: what frequencies are counted over, which is never more than the caller may read, so
  * a token that is held to a path, and a read link, count what everybody finds.
  */
@@ -31,13 +31,13 @@ const shelvesSql = `
 shelves (shelf) AS MATERIALIZED (
   SELECT ?7
   UNION ALL
-  SELECT ?7 || namespace FROM viewer
-  WHERE namespace IS NOT NULL AND NOT everything AND (?5 IS NULL OR namespace = ?5) AND (?7 = '' OR below = '')
+  SELECT ?7 || namespace FROM rights
+  WHERE NOT (SELECT everything FROM viewer) AND (?5 IS NULL OR namespace = ?5) AND (?7 = '' OR below = '')
   UNION ALL
   SELECT ?7 || n.name FROM viewer v CROSS JOIN namespaces n WHERE v.everything AND (?5 IS NULL OR n.name = ?5)
 ),
 counted (shelf) AS MATERIALIZED (
-  SELECT ?7 UNION ALL SELECT ?7 || namespace FROM viewer WHERE namespace IS NOT NULL AND kind = 'token' AND below = ''
+  SELECT ?7 UNION ALL SELECT ?7 || namespace FROM rights WHERE kind = 'token' AND below = ''
 ),
 size (docs, heard) AS MATERIALIZED (
   SELECT coalesce(sum(t.docs), 0), coalesce(sum(t.heard), 0) FROM counted c CROSS JOIN search_terms t ON t.shelf = c.shelf AND t.term = ''

@@ -3,7 +3,7 @@ import { minScoreShare } from "../domain/limits.ts";
 import type { Version } from "../domain/version.ts";
 import { matchedSql, questionJsonSql, scoringSql } from "./scoring-sql.ts";
 import type { Asked } from "./scoring-sql.ts";
-import { listedAnywhereSql, openedAnywhereSql, viewerSql } from "./viewer.ts";
+import { listedAnywhereSql, openedAnywhereSql, viewerSql, wholeNamespaces } from "./viewer.ts";
 
 /** What every row of a search says of the whole question, and the first few of how they meet it. */
 export interface Judged {
@@ -141,7 +141,7 @@ const namedInCollectionSql = `(SELECT json_group_array(json_array(path, version)
   ORDER BY s.path LIMIT 3))`;
 
 /** Tools of a namespace are seen by whoever sees all of it, and those of a public one by everybody. */
-const seenSql = `(v.everything OR n.visibility = 'public' OR (v.namespace = n.name AND v.below = '') OR ?3 IS NOT NULL)`;
+const seenSql = `(v.everything OR n.visibility = 'public' OR n.name IN ${wholeNamespaces} OR ?3 IS NOT NULL)`;
 
 export function searchTools(asked: Asked): string {
   const naming = asked.reached === "collection" ? namedInCollectionSql : namedSql;

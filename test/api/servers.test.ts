@@ -514,7 +514,7 @@ describe("publishing a skill that names tools", () => {
 });
 
 describe("what agents are told of a release's tools", () => {
-  const anyone = { everything: false, tokenId: null, tokenHash: null, now: 0 };
+  const anyone = { everything: false, tokenId: null, tokenHash: null, access: null, person: null, now: 0 };
   const look = (namespace: Namespace) => new Catalog(env.DB, anyone, { namespace, collection: undefined }, () => {});
 
   it("are their cards in the order in which it names them, and the schema of those that are listed", async () => {

@@ -94,7 +94,7 @@ interface Search {
 bare.post("/bench/search", async (context) => {
   const { namespace, collection, query, limit } = await context.req.json<Search>();
   const counted = { rowsRead: 0, sqlMs: 0 };
-  const viewer = { everything: false, tokenId: null, tokenHash: null, now: Date.now() };
+  const viewer = { everything: false, tokenId: null, tokenHash: null, access: null, person: null, now: Date.now() };
   const reach = { namespace: namespace as Namespace | undefined, collection };
   const catalog = new Catalog(counting(context.env.DB, counted), viewer, reach, () => {});
   const { isAnswer, rows, evidence } = await searchSkillsHere({ catalog } as Visit, query, { limit });

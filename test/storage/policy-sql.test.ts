@@ -96,7 +96,7 @@ async function addCaller(name: string, credential: Credential, leadsTo?: Reach):
 
 /** Lets everybody in: what is asked here is what SQL shows, not what a door lets through before. */
 function lookOf(credential: Credential, reach: Reach): Catalog {
-  return new Catalog(env.DB, viewerOf(credential, Date.now()), reach, () => {});
+  return new Catalog(env.DB, viewerOf(credential, Date.now(), ""), reach, () => {});
 }
 
 const all = Object.entries(namespaces) as [NamespaceVisibility, Namespace][];
@@ -201,7 +201,7 @@ describe.each(names)("%s", (name) => {
 
   it("sees and opens the collections that the policy allows", async () => {
     const caller = callers.get(name)!;
-    const collections = new Collections(env.DB, viewerOf(caller.credential, Date.now()));
+    const collections = new Collections(env.DB, viewerOf(caller.credential, Date.now(), ""));
     for (const place of placesOf(caller)) {
       const namespace = factsOf(place);
       const mayDo = (action: Action) =>
@@ -220,7 +220,7 @@ describe.each(names)("%s", (name) => {
 
   it("sees the servers that the policy allows, their tools, and the listed skills that name them", async () => {
     const { principal, credential, leadsTo } = callers.get(name)!;
-    const servers = new Servers(env.DB, viewerOf(credential, Date.now()));
+    const servers = new Servers(env.DB, viewerOf(credential, Date.now(), ""));
     for (const place of placesOf({ principal, credential, leadsTo })) {
       const allows = (action: Action) => may(principal, action, { kind: "server", namespace: factsOf(place) });
       expect([place, (await servers.list(place[1], "", 9)).length]).toEqual([place, allows("list") ? 1 : 0]);

@@ -10,7 +10,7 @@ import { api, newNamespace, publish, skillMdOf } from "../harness.ts";
 let full: Namespace;
 const unknown = "never-made" as Namespace;
 /** Those that prove or deny a right, and the one that was asked for; none of the hundred beside it. */
-const few = 8;
+const few = 12;
 
 beforeAll(async () => {
   full = (await newNamespace("private")) as Namespace;
@@ -36,7 +36,7 @@ async function rowsOf(namespace: Namespace, ask: (catalog: Catalog) => Promise<u
     return results;
   };
   const db = { prepare: (sql: string) => env.DB.prepare(sql), batch } as D1Database;
-  const stranger = { everything: false, tokenId: null, tokenHash: null, now: Date.now() };
+  const stranger = { everything: false, tokenId: null, tokenHash: null, access: null, person: null, now: Date.now() };
   await ask(new Catalog(db, stranger, { namespace, collection: undefined }, () => {}));
   return rows;
 }
@@ -75,7 +75,14 @@ describe("a private namespace, however full,", () => {
         return answer;
       };
       const prepare = (sql: string) => ({ bind: (...parameters: unknown[]) => ({ all: () => all(sql, parameters) }) });
-      const stranger = { everything: false, tokenId: null, tokenHash: null, now: Date.now() };
+      const stranger = {
+        everything: false,
+        tokenId: null,
+        tokenHash: null,
+        access: null,
+        person: null,
+        now: Date.now(),
+      };
       await question(new Servers({ prepare } as unknown as D1Database, stranger), namespace);
       return rows;
     };

@@ -1,0 +1,103 @@
+-- Signing in: what the OAuth library keeps, what people have allowed, and who is at the pages.
+
+-- The library's records (authorization codes, tokens, registered clients, consent under way), each under a key of its
+-- own spelling. Here and not in a KV namespace, which may be a minute behind: what is revoked is over at once, and a
+-- code or refresh token that two requests send is spent once. Tokens and codes are kept as hashes only.
+-- value: JSON, but for transactions. expires_at: milliseconds since 1970; NULL: never.
+CREATE TABLE oauth_records (
+  key         TEXT NOT NULL PRIMARY KEY,
+  value       TEXT NOT NULL,
+  metadata    TEXT,
+  expires_at  INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX oauth_records_ending ON oauth_records (expires_at) WHERE expires_at IS NOT NULL;
+
+-- Refresh tokens that were used: one that comes again later was stolen, or its answer was lost for good.
+CREATE TABLE oauth_spent (
+  hash      TEXT NOT NULL PRIMARY KEY,
+  grant_id  TEXT NOT NULL,
+  spent_at  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX oauth_spent_by_age ON oauth_spent (spent_at);
+
+-- Clients that registered themselves. origin_key: a MAC of the address prefix that they came from. used_at: when
+-- somebody first allowed them something; until then they are the first to go.
+CREATE TABLE oauth_registrations (
+  client_id      TEXT NOT NULL PRIMARY KEY,
+  origin_key     TEXT NOT NULL,
+  registered_at  INTEGER NOT NULL,
+  used_at        INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX oauth_registrations_unused ON oauth_registrations (registered_at) WHERE used_at IS NULL;
+CREATE INDEX oauth_registrations_by_origin ON oauth_registrations (origin_key, registered_at);
+
+-- The metadata documents of clients whose id is an address, as they were when we last read them.
+CREATE TABLE oauth_documents (
+  client_id    TEXT NOT NULL PRIMARY KEY,
+  client       TEXT NOT NULL CHECK (json_valid(client)),
+  fetched_at   INTEGER NOT NULL,
+  fresh_until  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX oauth_documents_by_age ON oauth_documents (fetched_at);
+
+-- What somebody has allowed a client at one address: with the rights of a token, which it dies with, or of a person.
+-- namespace: that of the address; NULL: an address of the whole registry, where a person has the rights of all their
+-- memberships. last_used_from: who the client said it is, and from where.
+CREATE TABLE grants (
+  id              TEXT NOT NULL PRIMARY KEY,
+  user_id         TEXT NOT NULL,
+  client_id       TEXT NOT NULL,
+  client_name     TEXT NOT NULL,
+  client_domain   TEXT,
+  audience        TEXT NOT NULL,
+  namespace       TEXT,
+  scopes          TEXT NOT NULL CHECK (json_valid(scopes)),
+  token_id        TEXT,
+  issuer          TEXT,
+  subject         TEXT,
+  granted_at      INTEGER NOT NULL,
+  last_used_at    INTEGER,
+  last_used_from  TEXT,
+  CHECK ((token_id IS NULL) <> (issuer IS NULL)),
+  CHECK ((issuer IS NULL) = (subject IS NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX grants_by_user ON grants (user_id, granted_at, id);
+CREATE INDEX grants_by_token ON grants (token_id) WHERE token_id IS NOT NULL;
+CREATE INDEX grants_by_person ON grants (issuer, subject) WHERE issuer IS NOT NULL;
+
+-- Browsers at the pages. Only the hash of the cookie is kept.
+CREATE TABLE sign_ins (
+  hash          TEXT NOT NULL PRIMARY KEY,
+  user_id       TEXT NOT NULL,
+  token_id      TEXT,
+  issuer        TEXT,
+  subject       TEXT,
+  -- What the person is called, for the pages only.
+  name          TEXT NOT NULL,
+  signed_in_at  INTEGER NOT NULL,
+  expires_at    INTEGER NOT NULL,
+  CHECK ((token_id IS NULL) <> (issuer IS NULL)),
+  CHECK ((issuer IS NULL) = (subject IS NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sign_ins_ending ON sign_ins (expires_at);
+
+-- Which groups of the operator's OpenID provider are what in a namespace.
+CREATE TABLE group_roles (
+  namespace   TEXT NOT NULL REFERENCES namespaces (name),
+  group_name  TEXT NOT NULL,
+  role        TEXT NOT NULL CHECK (role IN ('reader', 'publisher', 'admin')),
+  PRIMARY KEY (namespace, group_name)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX group_roles_by_group ON group_roles (group_name);
+
+-- A member by group is one until then, unless the provider says it again; NULL: a member by invitation.
+ALTER TABLE members ADD COLUMN via_group TEXT;
+ALTER TABLE members ADD COLUMN until INTEGER;
+CREATE INDEX members_by_group ON members (namespace, via_group) WHERE via_group IS NOT NULL;

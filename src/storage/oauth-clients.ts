@@ -1,0 +1,128 @@
+import {
+  maxRegistrationsPerHour,
+  maxUnusedRegistrations,
+  registrationSeconds,
+  spentTokenMs,
+  staleClientDocumentMs,
+  unusedRegistrationMs,
+} from "../domain/limits.ts";
+
+/** Clients: those that registered themselves, and what the others' metadata documents said when we last read them. */
+
+/** Seconds until the address may register again; 0: now. */
+export async function registrationPause(db: D1Database, originKey: string, now: number): Promise<number> {
+  const { count, oldest } = (await db
+    .prepare(
+      `SELECT count(*) AS count, min(registered_at) AS oldest FROM (
+         SELECT registered_at FROM oauth_registrations WHERE origin_key = ?1 AND registered_at > ?2
+         ORDER BY registered_at DESC LIMIT ${maxRegistrationsPerHour})`,
+    )
+    .bind(originKey, now - hourMs)
+    .first<{ count: number; oldest: number }>())!;
+  return count < maxRegistrationsPerHour ? 0 : Math.max(1, Math.ceil((oldest + hourMs - now) / 1_000));
+}
+
+/** After the client's record was written. Where too many wait for their first use, the oldest of them go. */
+export async function noteRegistration(
+  db: D1Database,
+  clientId: string,
+  originKey: string,
+  now: number,
+): Promise<void> {
+  const tooMany = `SELECT client_id FROM oauth_registrations WHERE used_at IS NULL
+    ORDER BY registered_at DESC LIMIT -1 OFFSET ${maxUnusedRegistrations}`;
+  await db.batch([
+    db
+      .prepare(`INSERT INTO oauth_registrations (client_id, origin_key, registered_at) VALUES (?1, ?2, ?3)`)
+      .bind(clientId, originKey, now),
+    db.prepare(`DELETE FROM oauth_records WHERE key IN (SELECT 'client:' || client_id FROM (${tooMany}))`),
+    db.prepare(`DELETE FROM oauth_registrations WHERE client_id IN (${tooMany})`),
+  ]);
+}
+
+export interface ClientDocument {
+  /** JSON as the OAuth library keeps a client. */
+  client: string;
+  fetchedAt: number;
+  freshUntil: number;
+}
+
+export async function findDocument(db: D1Database, clientId: string): Promise<ClientDocument | undefined> {
+  const row = await db
+    .prepare(`SELECT client, fetched_at, fresh_until FROM oauth_documents WHERE client_id = ?1`)
+    .bind(clientId)
+    .first<{ client: string; fetched_at: number; fresh_until: number }>();
+  return row === null ? undefined : { client: row.client, fetchedAt: row.fetched_at, freshUntil: row.fresh_until };
+}
+
+export async function keepDocument(db: D1Database, clientId: string, document: ClientDocument): Promise<void> {
+  await db
+    .prepare(
+      `INSERT INTO oauth_documents (client_id, client, fetched_at, fresh_until) VALUES (?1, ?2, ?3, ?4)
+       ON CONFLICT (client_id) DO UPDATE SET client = excluded.client, fetched_at = excluded.fetched_at,
+         fresh_until = excluded.fresh_until`,
+    )
+    .bind(clientId, document.client, document.fetchedAt, document.freshUntil)
+    .run();
+}
+
+export async function dropDocument(db: D1Database, clientId: string): Promise<void> {
+  await db.prepare(`DELETE FROM oauth_documents WHERE client_id = ?1`).bind(clientId).run();
+}
+
+/** What has run out of all that signing in leaves behind, at most `limit` rows of each kind. */
+export async function forgetSignIns(
+  db: D1Database,
+  now: number,
+  limit: number,
+): Promise<{ rows: number; hasMore: boolean }> {
+  const results = await db.batch([
+    db.prepare(forgetUnusedRecords).bind(now - unusedRegistrationMs, limit),
+    db.prepare(forgetUnused).bind(now - unusedRegistrationMs, limit),
+    db.prepare(forgetRegistrations).bind(now - registrationSeconds * 1_000, limit),
+    db.prepare(forgetRecords).bind(now, limit),
+    db.prepare(forgetSpent).bind(now - spentTokenMs, limit),
+    db.prepare(forgetDocuments).bind(now - staleClientDocumentMs, limit),
+    db.prepare(forgetGrants).bind(now - hourMs, limit),
+    db.prepare(forgetBrowsers).bind(now, limit),
+  ]);
+  const counts = results.map(({ meta }) => meta.changes);
+  return { rows: counts.reduce((sum, count) => sum + count, 0), hasMore: counts.some((count) => count >= limit) };
+}
+
+const hourMs = 3_600_000;
+
+// ?1 the latest time that is old enough, ?2 rows.
+
+const unused = `SELECT client_id FROM oauth_registrations WHERE used_at IS NULL AND registered_at <= ?1
+  ORDER BY registered_at LIMIT ?2`;
+
+const forgetUnusedRecords = `
+DELETE FROM oauth_records WHERE key IN (SELECT 'client:' || client_id FROM (${unused}))`;
+
+const forgetUnused = `DELETE FROM oauth_registrations WHERE client_id IN (${unused})`;
+
+const forgetRegistrations = `
+DELETE FROM oauth_registrations WHERE client_id IN (
+  SELECT client_id FROM oauth_registrations o WHERE registered_at <= ?1 AND NOT EXISTS (
+    SELECT 1 FROM oauth_records r WHERE r.key = 'client:' || o.client_id) LIMIT ?2)`;
+
+const forgetRecords = `
+DELETE FROM oauth_records WHERE key IN (
+  SELECT key FROM oauth_records WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+
+const forgetSpent = `
+DELETE FROM oauth_spent WHERE hash IN (SELECT hash FROM oauth_spent WHERE spent_at <= ?1 ORDER BY spent_at LIMIT ?2)`;
+
+const forgetDocuments = `
+DELETE FROM oauth_documents WHERE client_id IN (
+  SELECT client_id FROM oauth_documents WHERE fetched_at <= ?1 ORDER BY fetched_at LIMIT ?2)`;
+
+/** Those of which the library keeps nothing any more; ?1 leaves alone what was allowed just now. */
+const forgetGrants = `
+DELETE FROM grants WHERE id IN (
+  SELECT id FROM grants g WHERE granted_at <= ?1 AND NOT EXISTS (
+    SELECT 1 FROM oauth_records r WHERE r.key = 'grant:' || g.user_id || ':' || g.id) LIMIT ?2)`;
+
+const forgetBrowsers = `
+DELETE FROM sign_ins WHERE hash IN (SELECT hash FROM sign_ins WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
