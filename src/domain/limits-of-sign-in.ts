@@ -32,3 +32,22 @@ export const maxIssuerKeys = 50;
 export const maxJwtLength = 16 * KiB;
 /** Between the clocks of two hosts that both keep time. */
 export const clockLeewayMs = 30_000;
+
+// Publishing from a CI without a stored secret.
+/** A workflow for each repository of a company's department; each exchange looks at all of one issuer. */
+export const maxPublishers = 50;
+/** GitHub's tokens have some 30 claims, of which a few tell jobs apart. */
+export const maxTrustClaims = 10;
+export const maxClaimNameLength = 64;
+/** As long as a subject may be. */
+export const maxClaimLength = 255;
+/** How long the token for a job counts: a publish takes seconds, and one that leaks in a log is soon worth nothing. */
+export const jobTokenMs = 15 * minuteMs;
+/** Since its issuer made it: GitLab makes a job's token when the job begins, others when it asks. */
+export const maxJobTokenAgeMs = 60 * minuteMs;
+/** Of one publisher at once, in 15 minutes: each has rates of its own, so whoever mints without end would have none. */
+export const maxLivingJobTokens = 100;
+/** Characters of each member of a release's source; a path of a workflow with its repository and ref has about 150. */
+export const maxSourceLength = 512;
+/** How long a job's token is listed once it has run out; the audit log has it for good, and lists stay readable. */
+export const jobTokenKeptMs = 24 * 60 * minuteMs;

@@ -1,9 +1,11 @@
 import {
   maxCollections,
+  maxLivingJobTokens,
   maxLivingLinks,
   maxLivingTokens,
   maxMembers,
   maxOpenInvitations,
+  maxPublishers,
   maxServers,
 } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
@@ -12,15 +14,15 @@ import { commitTimeOf } from "./rights.ts";
 import type { Actor } from "./rights.ts";
 
 /**
- * How many tokens, links, invitations, collections, servers and members a namespace has at once. Whatever has ended
- * does not count. The batch that adds one asks, so that two never share the last place.
+ * How many tokens, links, invitations, collections, servers, members and publishers a namespace has at once. Whatever
+ * has ended does not count. The batch that adds one asks, so that two never share the last place.
  */
 interface Cap {
   limit: number;
   what: string;
   /** What makes room. */
   remedy: string;
-  /** The rows that count; ?1 the namespace, ?2 now. */
+  /** The rows that count; ?1 the namespace, ?2 now, ?3 and on what `refuseFull` was given. */
   rows: string;
 }
 
@@ -32,7 +34,14 @@ const caps = {
     limit: maxLivingTokens,
     what: "living tokens",
     remedy: "revoke one that nobody uses, or rotate one with an overlap of 0 hours",
-    rows: living("token"),
+    // Those of jobs come and go, and must not keep people from minting their own; nor the other way round.
+    rows: `${living("token")} AND publisher IS NULL`,
+  },
+  job_tokens_many: {
+    limit: maxLivingJobTokens,
+    what: "living tokens of one trusted publisher",
+    remedy: "exchange one for each job, or wait until the first have run out",
+    rows: `FROM tokens WHERE publisher = ?3 AND namespace = ?1 AND revoked_at IS NULL AND expires_at > ?2`,
   },
   links_many: { limit: maxLivingLinks, what: "living read links", remedy: "end one of them", rows: living("link") },
   invitations_many: {
@@ -46,6 +55,12 @@ const caps = {
     what: "collections",
     remedy: "delete one of them",
     rows: `FROM collections WHERE namespace = ?1 AND ?2`,
+  },
+  publishers_many: {
+    limit: maxPublishers,
+    what: "trusted publishers",
+    remedy: "delete one of them",
+    rows: `FROM trusted_publishers WHERE namespace = ?1 AND ?2`,
   },
   servers_many: {
     limit: maxServers,

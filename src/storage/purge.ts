@@ -66,16 +66,19 @@ const removeRows = [
      SELECT namespace, name FROM servers v WHERE v.namespace = ?1 AND NOT EXISTS (
        SELECT 1 FROM server_tools t WHERE t.namespace = v.namespace AND t.server = v.name) LIMIT ?2)`,
   remove("members", "id"),
+  remove("group_roles", "namespace, group_name"),
+  remove("grants", "id"),
   remove("invitations", "id"),
   remove("tokens", "id"),
+  remove("trusted_publishers", "id"),
   remove("receipts", "namespace, principal, key"),
   remove("search_picks", "id"),
   remove("release_reads", "namespace, day, path, version, client, client_version, era, was_current"),
 ];
 
 const emptied = (
-  "collections collection_editions servers server_tools members invitations tokens receipts releases " +
-  "search_picks release_reads"
+  "collections collection_editions servers server_tools members group_roles grants invitations tokens " +
+  "trusted_publishers receipts releases search_picks release_reads"
 ).split(" ");
 
 const isEmpty = emptied.map((table) => `AND NOT EXISTS (SELECT 1 FROM ${table} WHERE namespace = ?1)`).join(" ");

@@ -1,12 +1,11 @@
 import type { Digest } from "../domain/digest.ts";
 import type { Grant } from "../domain/grant.ts";
 import type { Namespace } from "../domain/names.ts";
-import { formatPrincipal } from "../domain/principal.ts";
 import type { Person, Role } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import { fullRefusals, refuseFull } from "./caps.ts";
 import { commit } from "./change.ts";
-import { commitTimeOf } from "./rights.ts";
+import { commitTimeOf, nameOf } from "./rights.ts";
 import type { Actor } from "./rights.ts";
 
 /**
@@ -42,6 +41,8 @@ export interface NewToken extends Grant {
   expiresAt: number;
   /** On whose behalf; their membership bounds it. */
   member: Person | undefined;
+  /** The trusted publisher that it is for, and where what it publishes comes from, as JSON; absent: none. */
+  job?: { publisher: string; source: string };
 }
 
 /** A row's place in lists that show the newest first. */
@@ -162,34 +163,32 @@ export function tokenEnded() {
 }
 
 /** Belongs into the batch of a change, which has asked whether the actor may. */
-export function insertToken(
-  db: D1Database,
-  { principal, namespace, now }: Actor,
-  token: NewToken,
-): D1PreparedStatement {
-  const { id, role, label, secretHash, expiresAt, kind, below, member } = token;
+export function insertToken(db: D1Database, actor: Actor, token: NewToken): D1PreparedStatement {
+  const { id, role, label, secretHash, expiresAt, kind, below, member, job } = token;
   const scopes = token.explicitScopes === undefined ? null : JSON.stringify(token.explicitScopes);
   return db
     .prepare(
       `INSERT INTO tokens (id, namespace, role, label, secret_hash, created_at, expires_at, kind, scopes, below,
-         collection, minted_by, issuer, subject)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+         collection, minted_by, issuer, subject, publisher, source)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
     )
     .bind(
       id,
-      namespace,
+      actor.namespace,
       role,
       label,
       secretHash,
-      now,
+      actor.now,
       expiresAt,
       kind,
       scopes,
       below,
       token.collection ?? null,
-      formatPrincipal(principal),
+      nameOf(actor),
       member?.issuer ?? null,
       member?.subject ?? null,
+      job?.publisher ?? null,
+      job?.source ?? null,
     );
 }
 

@@ -286,6 +286,7 @@ describe("the scheduled Worker", () => {
         revisited: 0,
         receipts: 0,
         counted: 0,
+        exchanged: 0,
         purged: 0,
         isComplete: true,
       },

@@ -76,7 +76,8 @@ export function withoutNames({ status, headers, body }: Seen, names: Readonly<Re
 const tables = [
   "namespaces skills blobs releases release_files guards tokens spent_versions receipts erased members invitations",
   "collections collection_items collection_editions audit registry servers server_tools release_tools search_docs",
-  "search_postings search_terms search_groups",
+  "search_postings search_terms search_groups trusted_publishers oidc_used oauth_records oauth_spent oauth_documents",
+  "oauth_registrations grants sign_ins group_roles",
 ]
   .join(" ")
   .split(" ");
@@ -88,7 +89,9 @@ const counts = new Set(["search_picks", "release_reads"]);
 export async function snapshot(): Promise<string> {
   const answers = await env.DB.batch(tables.map((table) => env.DB.prepare(`SELECT * FROM ${table}`)));
   const rows = answers.flatMap(({ results }, index) =>
-    results.map((row) => `${tables[index]} ${JSON.stringify({ ...(row as object), last_used_at: 0 })}`),
+    results.map(
+      (row) => `${tables[index]} ${JSON.stringify({ ...(row as object), last_used_at: 0, last_used_from: 0 })}`,
+    ),
   );
   const { objects } = await env.BLOBS.list();
   return [...rows, ...objects.map(({ key }) => key)].join("\n");

@@ -2,32 +2,18 @@ import { formatCursor } from "../../src/domain/cursor.ts";
 import { packZip } from "../../src/publish/pack.ts";
 import { skillMdOf, toFiles } from "../harness.ts";
 import type { Attempt } from "./answers.ts";
+import { at, both, get, sent, time } from "./attempts.ts";
+import type { Table } from "./attempts.ts";
+import { publishers } from "./publisher-routes.ts";
 import { den } from "./seed.ts";
+import { signIn } from "./sign-in-routes.ts";
 import type { Target } from "./seed.ts";
-
-/**
- * For every route what is tried at it, aimed at a target. `coverage.test.ts` fails for a route that is not here.
- * Where a name could be looked for inside the caller's own namespace, that is tried too.
- */
-const json = { "content-type": "application/json" };
-const get = (path: string, headers: Record<string, string> = {}): Attempt => ({ method: "GET", path, headers });
-const sent = (method: string, path: string, body: unknown): Attempt => ({
-  method,
-  path,
-  headers: json,
-  body: JSON.stringify(body),
-});
-const at = (namespace: string) => `/api/v1/namespaces/${namespace}`;
-const both = (t: Target) => [at(t.namespace), at(den)];
-const time = "9999999999999";
 
 function upload(t: Target, query: string): Attempt {
   const zip = packZip(toFiles({ "SKILL.md": skillMdOf("new-plan") }));
   const headers = { "content-type": "application/zip", "idempotency-key": "again" };
   return { method: "POST", path: `${at(t.namespace)}/skills${query}`, headers, body: zip };
 }
-
-type Table = Record<string, (t: Target, link: string) => Attempt[]>;
 
 const namespaces: Table = {
   "POST /api/v1/namespaces": (t) => [sent("POST", "/api/v1/namespaces", { name: t.namespace })],
@@ -279,7 +265,20 @@ const plain: Table = {
   "GET /.well-known/security.txt": () => [get("/.well-known/security.txt")],
 };
 
-export const routes: Table = { ...namespaces, ...rights, ...skills, ...collections, ...servers, ...plain };
+/**
+ * For every route what is tried at it, aimed at a target. `coverage.test.ts` fails for a route that is not here.
+ * Where a name could be looked for inside the caller's own namespace, that is tried too.
+ */
+export const routes: Table = {
+  ...namespaces,
+  ...rights,
+  ...publishers,
+  ...signIn,
+  ...skills,
+  ...collections,
+  ...servers,
+  ...plain,
+};
 
 const verbs = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 

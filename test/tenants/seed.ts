@@ -24,6 +24,7 @@ export interface Target extends Record<string, string> {
   memberId: string;
   invitationId: string;
   linkId: string;
+  publisherId: string;
   /** Secrets that open nothing any more, or never did. */
   invitation: string;
   link: string;
@@ -91,6 +92,9 @@ async function seedNamespace(namespace: string): Promise<Target> {
   const deadLink = await asked("POST", `${at}/links`, { label: "xylo dead link" });
   await asked("DELETE", `${at}/links/${deadLink["id"] as string}`);
   const invitation = await asked("POST", `${at}/invitations`, { role: "admin", label: "xylo open" });
+  const claims = { sub: "xylo-job", project_id: "4242" };
+  const publisher = { issuer: "https://ci.xylo.example", claims, path: "vault", label: "xylo publisher" };
+  const { id: publisherId } = await asked("POST", `${at}/publishers`, publisher);
   const member = await join(namespace, "admin", "xylo-subject");
   await asked("PUT", `${at}/quotas`, { skills: 424_242, bytes: 424_242_424, publishes_a_day: 42_424 });
   const manifest = await asked("GET", `${at}/skills/vault/hidden-plan/-/releases/current/manifest`);
@@ -108,6 +112,7 @@ async function seedNamespace(namespace: string): Promise<Target> {
     memberId: member.id,
     invitationId: invitation["id"] as string,
     linkId: link["id"] as string,
+    publisherId: publisherId as string,
     invitation: member.secret,
     link: (deadLink["url"] as string).split("/")[4]!,
     words: "xylo hidden plan",
@@ -130,6 +135,7 @@ async function absentLike(target: Target): Promise<Target> {
     memberId: "b".repeat(16),
     invitationId: "c".repeat(16),
     linkId: "d".repeat(16),
+    publisherId: "e".repeat(16),
     invitation: (await mintSecret("ski", key)).text,
     link: (await mintSecret("skl", key)).text,
     words: "void absent plan",
@@ -211,6 +217,7 @@ export async function seedWorld(): Promise<World> {
     t.memberId,
     t.invitationId,
     t.linkId,
+    t.publisherId,
     t.link,
     t.invitation,
   ]);
