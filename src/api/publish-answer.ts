@@ -13,6 +13,8 @@ export interface AnswerShape {
   isDryRun: boolean;
   findings: Finding[];
   caller: Caller;
+  /** Of what is new; JSON. */
+  source: string | null;
 }
 
 /** 201 when a release is new, else 200; for one skill the skill itself, for several a list of them. */
@@ -66,6 +68,7 @@ function formatSkill({ draft, decision, release }: PublishedSkill, shape: Answer
     tar_bytes: release.tar.size,
     published_at: shape.caller.now,
     published_by: formatPrincipal(shape.caller.principal),
+    source: shape.source,
     yanked_at: null,
   };
   return { changed, release: formatRelease(shape.namespace, row, true), entry: draft.entry };

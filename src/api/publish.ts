@@ -20,12 +20,14 @@ import { findUnknownTools } from "../publish/tool-findings.ts";
 import type { ToolCheck } from "../publish/tool-findings.ts";
 import { Blobs } from "../storage/blobs.ts";
 import { Ledger } from "../storage/ledger.ts";
+import { findSource } from "../storage/publishers.ts";
 import { findReceipt } from "../storage/receipts.ts";
 import type { ReceiptKey } from "../storage/receipts.ts";
 import { mayAt, requireCaller, requireSkill } from "./caller.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { tell } from "./news.ts";
 import { answerOf, locationOf } from "./publish-answer.ts";
+import type { AnswerShape } from "./publish-answer.ts";
 import { quotasOf } from "./quotas.ts";
 import { readFlag } from "./query.ts";
 
@@ -72,10 +74,9 @@ async function publishOnce(
 ): Promise<Response> {
   const known = key === undefined ? undefined : await replay(context, caller, key);
   if (known !== undefined) return known;
-  const { drafts, isSingle, findings } = prepared;
+  const { drafts, isSingle } = prepared;
+  const shape = await shapeOf(context, caller, prepared, query.isDryRun);
   const answer = (published: Parameters<typeof answerOf>[0]) => answerOf(published, shape);
-  const namespace = caller.namespace.name;
-  const shape = { namespace, isSingle, findings: findings as Finding[], isDryRun: query.isDryRun, caller };
   const options: PublishOptions = {
     ...query,
     prune: pruneOf(query, isSingle),
@@ -92,7 +93,7 @@ async function publishOnce(
           }),
         }),
   };
-  const ledger = new Ledger(context.env.DB, namespace, quotasOf(context.env));
+  const ledger = new Ledger(context.env.DB, caller.namespace.name, quotasOf(context.env));
   const stores = { ledger, blobs: new Blobs(context.env.BLOBS) };
   try {
     const { status, body, location } = answer(await publish(drafts, options, stores));
@@ -103,6 +104,16 @@ async function publishOnce(
     if (winner !== undefined) return winner;
     throw error;
   }
+}
+
+async function shapeOf(
+  { env }: ApiContext,
+  caller: Caller,
+  { isSingle, findings }: Prepared,
+  isDryRun: boolean,
+): Promise<AnswerShape> {
+  const source = await findSource(env.DB, caller.principal);
+  return { namespace: caller.namespace.name, isSingle, findings: findings as Finding[], isDryRun, caller, source };
 }
 
 /** @throws Problem `idempotency_key_reused` when the key answered another request */

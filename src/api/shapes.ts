@@ -60,6 +60,8 @@ export function formatRelease(namespace: Namespace, row: Omit<ReleaseRow, "id">,
     },
     published_at: formatTime(row.published_at),
     ...(isInsider ? { published_by: row.published_by } : {}),
+    /** What the issuer of a CI said of the job that published it; null: it was published otherwise. */
+    source: row.source === null ? null : (JSON.parse(row.source) as unknown),
     yanked_at: row.yanked_at === null ? null : formatTime(row.yanked_at),
   };
 }

@@ -75,7 +75,9 @@ export async function answerPlain(visit: Visit, { id, isModern, params, serve }:
     return protocolErrorResponse(error as ProtocolError, id);
   }
   if (isModern) {
-    result = { ...result, resultType: "complete", _meta: { [SERVER_INFO_META_KEY]: serverInfoOf(visit) } };
+    const { _meta: meta = {} } = result as { _meta?: object };
+    const stamped = { ...meta, [SERVER_INFO_META_KEY]: serverInfoOf(visit) };
+    result = { ...result, resultType: "complete", _meta: stamped };
   }
   const json = JSON.stringify({ result, jsonrpc: "2.0", id });
   return new Response(visit.inserts.fill(json), { headers: { "content-type": "application/json" } });

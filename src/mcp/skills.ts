@@ -65,7 +65,8 @@ export async function getSkill(visit: Visit, uri: string) {
   if (parsed === undefined || found === undefined) throw problem("not_found", `No skill is served at ${uri}`);
   const { path, version, is_current } = found;
   visit.tally.read({ namespace: parsed.namespace, path, version, isCurrent: is_current === 1 });
-  return { skill: visit.inserts.add(found.entry), ...freshness(visit) };
+  const meta = found.source === null ? {} : { _meta: { [`${metaPrefix}/source`]: visit.inserts.add(found.source) } };
+  return { skill: visit.inserts.add(found.entry), ...freshness(visit), ...meta };
 }
 
 /** `resources/directory/read`: the direct children of a skill's directory. A skill's files fit one page. */

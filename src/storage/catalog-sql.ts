@@ -107,13 +107,15 @@ export interface ServedRow {
 
 export interface FoundEntryRow extends ServedRow {
   entry: string;
+  /** JSON, as that of a release. */
+  source: string | null;
 }
 
 /** ?6 path, ?7 version or NULL for the current one; the spelling follows the question. */
 export const findEntry = `
 WITH ${sightSql}
 SELECT CASE WHEN ?7 IS NULL THEN r.entry ELSE r.pinned_entry END AS entry,
-  r.path, r.version, r.version IS s.current AS is_current
+  r.source, r.path, r.version, r.version IS s.current AS is_current
 FROM skills s
 CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path AND r.version = coalesce(?7, s.current)
 WHERE s.namespace = ?5 AND s.path = ?6 AND ${readableSql} AND ${servedSql("?7")}`;
@@ -177,6 +179,8 @@ export interface ReleaseRow {
   tar_bytes: number;
   published_at: number;
   published_by: string;
+  /** JSON; null: published without a trusted publisher. */
+  source: string | null;
   yanked_at: number | null;
 }
 
@@ -184,7 +188,7 @@ export interface ReleaseRow {
 export const releaseColumns = `
   r.id, r.path, r.version, r.version IS s.current AS is_current, r.name, r.description, r.tree, r.executables,
   r.file_count, r.total_bytes, r.zip_digest, z.size AS zip_bytes, r.tar_digest, t.size AS tar_bytes, r.published_at,
-  r.published_by, r.yanked_at`;
+  r.published_by, r.source, r.yanked_at`;
 
 const releaseTables = `skills s
   CROSS JOIN releases r ON r.namespace = s.namespace AND r.path = s.path

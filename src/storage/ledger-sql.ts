@@ -47,14 +47,18 @@ ON CONFLICT (namespace, path) DO UPDATE SET
   visibility = CASE WHEN deleted_at IS NULL THEN visibility ELSE excluded.visibility END,
   deleted_at = NULL`;
 
-/** ?3 version, ?4 JSON of the scalar columns, ?5 and ?6 the entries, ?7 the terms */
+/**
+ * ?3 version, ?4 JSON of the scalar columns, ?5 and ?6 the entries, ?7 the terms. Where it comes from is what the token
+ * that publishes it was given for.
+ */
 export const insertRelease = `
 INSERT INTO releases (namespace, path, version, major, minor, patch, pre, name, description, tree, executables,
   file_count, total_bytes, skill_md_bytes, zip_digest, tar_digest, search_text, published_at, published_by, entry_bytes,
-  entry, pinned_entry, terms, indexed)
+  entry, pinned_entry, terms, indexed, source)
 SELECT ?1, ?2, ?3, c ->> 'major', c ->> 'minor', c ->> 'patch', c ->> 'pre', c ->> 'name', c ->> 'description',
   c ->> 'tree', c ->> 'executables', c ->> 'file_count', c ->> 'total_bytes', c ->> 'skill_md_bytes', c ->> 'zip',
-  c ->> 'tar', '', c ->> 'now', c ->> 'by', c ->> 'entry_bytes', ?5, ?6, ?7, c ->> 'indexed'
+  c ->> 'tar', '', c ->> 'now', c ->> 'by', c ->> 'entry_bytes', ?5, ?6, ?7, c ->> 'indexed',
+  (SELECT t.source FROM tokens t WHERE t.id = c ->> 'token')
 FROM (SELECT ?4 AS c)`;
 
 export const insertFiles = `

@@ -199,7 +199,8 @@ export class Ledger {
       this.#db.prepare(statement).bind(this.#namespace, ...parameters);
     const wanted = JSON.stringify([{ path, version, above: ancestorsOf(path) }]);
     const terms = JSON.stringify(release.terms);
-    const columns = JSON.stringify({ ...columnsOf(release), now, by: formatPrincipal(actor.principal) });
+    const token = actor.principal.kind === "token" ? actor.principal.id : null;
+    const columns = JSON.stringify({ ...columnsOf(release), now, by: formatPrincipal(actor.principal), token });
     return [
       bind(sql.refusePathConflict, wanted),
       bind(sql.refuseSpentVersion, path, version),

@@ -1,4 +1,5 @@
 import { classifyInboundRequest } from "@modelcontextprotocol/server";
+import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 
 import { findPlain } from "../../src/mcp/plain.ts";
@@ -29,6 +30,10 @@ beforeAll(async () => {
     "empty.txt": "",
     "references/a b.md": "# A\n",
   });
+  await seedSkill(namespace, "pdf-forms-from-ci");
+  await env.DB.prepare("UPDATE releases SET source = ?1 WHERE path = 'pdf-forms-from-ci'")
+    .bind(JSON.stringify({ issuer: "https://ci.example", ref: 'refs/heads/"é' }))
+    .run();
   await seedSkill(namespace, "secret-plan", {}, "?visibility=private");
   // Entries so large that a page ends before the private skill.
   for (const name of ["more-1", "more-2", "more-3", "more-4", "more-5"]) {
@@ -113,6 +118,7 @@ describe.each(eras)("the short way answers in %s what the SDK answers", (era) =>
       "an entry, asked with a text as id",
       (r) => ({ method: "skills/get", params: { uri: `${r}/SKILL.md` }, id: 'a"b' }),
     ],
+    ["an entry that a CI published", (r) => ({ method: "skills/get", params: { uri: `${r}-from-ci/SKILL.md` } })],
     ["an unknown entry", (r) => ({ method: "skills/get", params: { uri: `${r}/none` } })],
     ["a text", (r) => ({ method: "resources/read", params: { uri: `${r}/SKILL.md` } })],
     ["an empty text", (r) => ({ method: "resources/read", params: { uri: `${r}/empty.txt` } })],
