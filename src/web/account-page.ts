@@ -5,7 +5,7 @@ import { shownHost, shownText } from "./foreign-text.ts";
 import { renderPage } from "./layout.ts";
 import type { Markup, Page } from "./layout.ts";
 import { labelOfScope } from "./scope-words.ts";
-import { shownTime } from "./shown-time.ts";
+import { shownAddress, shownTime } from "./shown-value.ts";
 
 /** What a person has allowed, and where they are a member. */
 export interface Account {
@@ -36,7 +36,6 @@ export interface Membership {
   via: string | undefined;
 }
 
-const maxAddressLength = 300;
 const maxAccountLength = 600;
 
 export function accountPage({ account, grants, next, memberships }: Account): Promise<Page> {
@@ -83,9 +82,9 @@ function grantOf(grant: AllowedAccess): Markup {
     </div>
     <dl class="pairs">
       <dt>Address</dt>
-      <dd><code>${shownText(address, maxAddressLength)}</code></dd>
+      <dd>${shownAddress(address)}</dd>
       <dt>May</dt>
-      <dd>${scopes.map((scope) => labelOfScope[scope]).join(", ")}</dd>
+      <dd>${scopes.map((scope) => html`<span class="tag">${labelOfScope[scope]}</span> `)}</dd>
       <dt>Allowed</dt>
       <dd>${shownTime(createdAt)}</dd>
       <dt>Last used</dt>

@@ -5,7 +5,7 @@ import { shownHost, shownText } from "./foreign-text.ts";
 import { renderPage } from "./layout.ts";
 import type { Markup, Page } from "./layout.ts";
 import { sentenceOfScope } from "./scope-words.ts";
-import { shownTime } from "./shown-time.ts";
+import { shownAddress, shownTime } from "./shown-value.ts";
 
 /** What an application asks for, as the person who decides must see it. */
 export interface Consent {
@@ -26,10 +26,8 @@ export interface Consent {
   returnTo: string;
 }
 
-/** Longer than an address, an account or a redirect is in earnest, so that none of them loses its end. */
-const maxAddressLength = 300;
+/** Longer than one is in earnest, because its end says whose it is. */
 const maxAccountLength = 600;
-const maxUriLength = 1_000;
 
 export function consentPage(consent: Consent): Promise<Page> {
   const body = html`<div class="card">
@@ -63,7 +61,7 @@ function applicationOf({ client: { name, domain } }: Consent): Markup {
       domain === undefined
         ? html`<p class="note warn">This application named itself; nobody has checked the name.</p>`
         : html`<p class="host"><span>of</span> <bdi>${shownHost(domain)}</bdi></p>
-            <p class="small quiet">This address was checked: the application is described there. The name was not.</p>`
+            <p class="small quiet">Checked: the application is described at this address. It chose its name itself.</p>`
     }
   </div>`;
 }
@@ -74,7 +72,7 @@ function factsOf(consent: Consent): Markup {
     <dt>Access is sent to</dt>
     <dd>${receiverOf(consent)}</dd>
     <dt>For the address</dt>
-    <dd><code>${shownText(address, maxAddressLength)}</code></dd>
+    <dd>${shownAddress(address)}</dd>
     <dt>You are signed in as</dt>
     <dd>
       <bdi>${shownText(account, maxAccountLength)}</bdi>
@@ -86,7 +84,7 @@ function factsOf(consent: Consent): Markup {
     ${
       until === undefined
         ? ""
-        : html`<dt>It ends by itself on</dt>
+        : html`<dt>It ends by itself</dt>
             <dd>${shownTime(until)}</dd>`
     }
   </dl>`;
@@ -125,9 +123,9 @@ function detailsOf({ client, redirect }: Consent): Markup {
     <summary>Technical details</summary>
     <dl class="facts">
       <dt>Redirect address</dt>
-      <dd><code>${shownText(redirect.uri, maxUriLength)}</code></dd>
+      <dd>${shownAddress(redirect.uri)}</dd>
       <dt>Client ID</dt>
-      <dd><code>${shownText(client.id, maxUriLength)}</code></dd>
+      <dd>${shownAddress(client.id)}</dd>
     </dl>
   </details>`;
 }

@@ -4,7 +4,7 @@ import type { Role } from "../domain/principal.ts";
 import { shownText } from "./foreign-text.ts";
 import { renderPage } from "./layout.ts";
 import type { Markup, Page } from "./layout.ts";
-import { shownTime } from "./shown-time.ts";
+import { shownTime } from "./shown-value.ts";
 
 export interface InvitationOffer {
   namespace: string;

@@ -70,11 +70,14 @@ function policyOf(hash: string, formSources: readonly string[]): string {
 /** What browsers and not installed programs answer to: as a form target, each of them would allow every site. */
 const broadSchemes = /^(?:https?|wss?|ftp|file|filesystem|blob|data|about|javascript|view-source):$/;
 
+/** Hosts as browsers write them, without what a policy would read as a wildcard or as its next part. */
+const plainOrigin = /^https?:\/\/(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:]+\])(?::\d+)?$/;
+
 /** How the policy writes a form target. */
 function sourceOf(target: string): string {
   if (/^[a-z][a-z0-9+.-]*:$/.test(target) && !broadSchemes.test(target)) return target;
   const url = URL.canParse(target) ? new URL(target) : undefined;
-  if (url === undefined || url.origin !== target || !/^https?:\/\/[^\s;,*'"]+$/.test(target)) {
+  if (url === undefined || url.origin !== target || !plainOrigin.test(target)) {
     throw new Error(`"${target}" is no origin that a form may lead to`);
   }
   // A policy cannot write an IPv6 address, and browsers ignore one that does: any host at that port is the closest.

@@ -7,7 +7,7 @@ export const styleSheet = `
   --solid: #1b1d21; --solid-ink: #ffffff; --solid-hover: #363a42;
   --warn: #7a4300; --warn-tint: #fff5e0; --warn-line: #e3b564;
   --bad: #a81a1a; --bad-tint: #fdeeee; --bad-line: #e2a3a3;
-  --good: #14653a; --good-tint: #e8f5ed;
+  --good: #14653a;
 }
 @media (prefers-color-scheme: dark) {
   :root {
@@ -16,7 +16,7 @@ export const styleSheet = `
     --solid: #eceef1; --solid-ink: #16181b; --solid-hover: #ffffff;
     --warn: #f4cd86; --warn-tint: #33290f; --warn-line: #6d5620;
     --bad: #ffb0ab; --bad-tint: #3a1d1d; --bad-line: #7c3a3a;
-    --good: #8fdcac; --good-tint: #17301f;
+    --good: #8fdcac;
   }
 }
 *, *::before, *::after { box-sizing: border-box; }
@@ -36,7 +36,7 @@ h1 { margin: 0 0 1rem; font-size: 1.5rem; line-height: 1.25; letter-spacing: -.0
 h2 { margin: 0 0 .75rem; font-size: 1.0625rem; line-height: 1.35; }
 h3 { margin: 0; font-size: 1rem; line-height: 1.4; }
 p { margin: 0 0 1rem; }
-p:last-child, ul:last-child, dl:last-child { margin-block-end: 0; }
+p:last-child, ul:last-child, dl:last-child, details:last-child { margin-block-end: 0; }
 a { color: var(--link); text-underline-offset: .15em; }
 code { font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .quiet { color: var(--quiet); }
@@ -44,14 +44,14 @@ code { font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu S
 .note { border-radius: .5rem; padding: .625rem .75rem; border: 1px solid; font-size: .9375rem; }
 .warn { color: var(--warn); background: var(--warn-tint); border-color: var(--warn-line); }
 .bad { color: var(--bad); background: var(--bad-tint); border-color: var(--bad-line); }
-.tag { display: inline-block; padding: 0 .5rem; border-radius: 1rem; font-size: .8125rem; background: var(--tint); color: var(--quiet); }
-.tag.good { background: var(--good-tint); color: var(--good); }
+.tag { display: inline-block; padding: 0 .5rem; border-radius: 1rem; font-size: .8125rem; background: var(--tint); }
 
 .who { margin-block-end: 1.25rem; padding: 1rem; border-radius: .625rem; background: var(--tint); }
 .who p { margin: 0; }
 .who .name, .who .host { font-size: 1.1875rem; line-height: 1.35; font-weight: 600; }
 .who .host { margin-block-start: .125rem; }
 .who .host span { font-weight: 400; color: var(--quiet); }
+.who .small { margin-block-start: .25rem; }
 .who .note { margin-block-start: .625rem; }
 
 .facts { margin: 0 0 1.25rem; }
@@ -71,7 +71,7 @@ code { font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu S
   width: .75rem; height: 0; top: .7rem; border-width: 0 0 2px; border-color: var(--edge); transform: none;
 }
 
-.actions { display: grid; grid-template-columns: repeat(auto-fit, minmax(8rem, 1fr)); gap: .75rem; margin-block: 1.5rem 1rem; }
+.actions { display: grid; grid-template-columns: repeat(auto-fit, minmax(6.5rem, 1fr)); gap: .75rem; margin-block: 1.5rem 1rem; }
 button, .button {
   display: block; width: 100%; min-height: 2.875rem; padding: .625rem 1rem; border: 1px solid var(--edge);
   border-radius: .5rem; background: var(--card); color: var(--ink); font: inherit; font-weight: 600; line-height: 1.5;
@@ -100,7 +100,7 @@ input[aria-invalid] { border-color: var(--bad); border-width: 2px; }
 .or { display: flex; align-items: center; gap: .75rem; margin-block: 1.25rem; color: var(--quiet); font-size: .875rem; }
 .or::before, .or::after { content: ""; flex: 1; border-block-start: 1px solid var(--line); }
 
-details { margin-block: 0 1.25rem; font-size: .875rem; }
+details { font-size: .875rem; }
 summary { color: var(--quiet); cursor: pointer; }
 details dl { margin-block-start: .75rem; }
 
@@ -112,11 +112,12 @@ details dl { margin-block-start: .75rem; }
 .list > li:first-child { padding-block-start: 0; border: 0; }
 .list > li:last-child { padding-block-end: 0; }
 .head { display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: flex-start; justify-content: space-between; margin-block-end: .75rem; }
-.head div { flex: 1 1 12rem; }
+.head div { flex: 1 1 8rem; }
 .head p { margin: 0; }
 .pairs { display: grid; grid-template-columns: minmax(5.5rem, auto) 1fr; gap: .25rem 1rem; margin: 0; font-size: .9375rem; }
 .pairs dt { color: var(--quiet); }
 .pairs dd { margin: 0; }
+@media (max-width: 26rem) { .pairs { grid-template-columns: 1fr; gap: 0; } .pairs dd { margin-block-end: .375rem; } }
 .aside { margin-block: 1rem 0; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 `;
