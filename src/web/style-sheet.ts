@@ -102,7 +102,7 @@ input[aria-invalid] { border-color: var(--bad); border-width: 2px; }
 
 details { font-size: .875rem; }
 summary { color: var(--quiet); cursor: pointer; }
-details dl { margin-block-start: .75rem; }
+details[open] summary { margin-block-end: .75rem; }
 
 .top { display: flex; flex-wrap: wrap; gap: .75rem 1rem; align-items: center; justify-content: space-between; margin-block-end: 1.5rem; }
 .top h1, .top p { margin: 0; }
