@@ -1,7 +1,9 @@
 import { env } from "cloudflare:workers";
 
 import { mintSecret } from "../../src/auth/tokens.ts";
-import { api, newToken, publish, seedSkill, send, skillMdOf } from "../harness.ts";
+import { scopes } from "../../src/domain/principal.ts";
+import { api, modern, newToken, publish, seedSkill, send, skillMdOf } from "../harness.ts";
+import { signInAt } from "../web/oauth-client.ts";
 
 /**
  * Two tenants. A has a public and a private namespace full of what nobody else may see; whatever is private there says
@@ -236,6 +238,9 @@ async function seedPicks() {
   return { skill: "vault/once-plan", version: "2.5.0" };
 }
 
+/** Whom `join` made a member of B. */
+const bravo = { issuer: "https://bravo.example", subject: "bravo-subject" };
+
 async function seedForeign(): Promise<[Record<string, string>, string]> {
   const mint = async (body: Record<string, unknown>) =>
     (await asked("POST", `/namespaces/${den}/tokens`, body))["token"] as string;
@@ -247,11 +252,19 @@ async function seedForeign(): Promise<[Record<string, string>, string]> {
     "one held to a path that the other tenant has too": await mint({ role: "publisher", path: "vault" }),
     "one with scopes": await mint({ scopes: ["audit:read", "collections:write", "namespace:admin"] }),
     "a member's": (await join(den, "admin", "bravo-subject")).token,
+    "a sign-in's for the API": (await signInAt(await newToken(den, "admin"), "/api/v1", { scope: scopes.join(" ") }))
+      .tokens.access_token,
+    "a person's for the API": (await signInAt(bravo, "/api/v1", { scope: scopes.join(" ") })).tokens.access_token,
   };
   // The first use of a token is written down, which is a call that later uses do not cost.
   for (const token of Object.values(foreign)) await asked("GET", "/me", undefined, token);
+  const forAgents = {
+    "a sign-in's for agents": (await signInAt(await newToken(den, "reader"), "/me/mcp")).tokens.access_token,
+    "a person's for agents": (await signInAt(bravo, "/me/mcp")).tokens.access_token,
+  };
+  for (const token of Object.values(forAgents)) await modern("/me/mcp", "tools/list", {}, { token });
   await send(new URL(link["index"] as string).pathname);
-  return [foreign, (link["url"] as string).split("/")[4]!];
+  return [{ ...foreign, ...forAgents }, (link["url"] as string).split("/")[4]!];
 }
 
 async function seedDead(): Promise<Record<string, string>> {
@@ -267,6 +280,8 @@ async function seedDead(): Promise<Record<string, string>> {
   const gone = await join(closed, "admin", "xylo-gone");
   await asked("DELETE", `/namespaces/${closed}/members/${gone.id}`);
   const link = await asked("POST", `/namespaces/${closed}/links`, { label: "xylo as token" });
+  const withdrawn = await signInAt(living.token, "/api/v1", { scope: "skills:read namespace:admin" });
+  await env.DB.prepare(`DELETE FROM grants WHERE token_id = ?1`).bind(living.id).run();
   const flipped = `${living.token.slice(0, -1)}${living.token.endsWith("0") ? "1" : "0"}`;
   const key = env.SIGNING_KEY!;
   return {
@@ -276,6 +291,8 @@ async function seedDead(): Promise<Record<string, string>> {
     "the token of a member who was removed": gone.token,
     "a token that the key signed and nobody minted": (await mintSecret("skr", key)).text,
     "a living token with a wrong check": flipped,
+    "a sign-in's that was withdrawn": withdrawn.tokens.access_token,
+    "a refresh token": withdrawn.tokens.refresh_token,
     "a living token's id under another secret": (await mintSecret("skr", key)).text.replace(
       /_[0-9a-f]{16}_/,
       `_${living.id}_`,

@@ -57,8 +57,11 @@ export interface Flow {
   answer: URL;
 }
 
+/** A registry token, or whom the OpenID provider names. */
+export type Who = string | { issuer: string; subject: string };
+
 /** From a token to a code: signs in, sees the consent page, allows. */
-export async function obtainCode(token: string, path: string, more: Record<string, string> = {}): Promise<Flow> {
+export async function obtainCode(who: Who, path: string, more: Record<string, string> = {}): Promise<Flow> {
   const clientId = more["client_id"] ?? (await register()).body.client_id;
   const { verifier, challenge } = await pkce();
   const resource = origin + path;
@@ -72,7 +75,8 @@ export async function obtainCode(token: string, path: string, more: Record<strin
     code_challenge: challenge,
     ...more,
   });
-  await person.signIn(token);
+  if (typeof who === "string") await person.signIn(who);
+  else await person.become(who);
   const shown = await person.follow(asked);
   if (shown.status !== 200) throw new Error(`${shown.status} ${shown.location} ${shown.html.slice(0, 3_000)}`);
   const allowed = await allow(person, shown);
@@ -108,8 +112,8 @@ export function refresh(clientId: string, refresh_token: string, more: Record<st
 }
 
 /** All of it: an access token for the address. */
-export async function signInAt(token: string, path: string, more: Record<string, string> = {}) {
-  const flow = await obtainCode(token, path, more);
+export async function signInAt(who: Who, path: string, more: Record<string, string> = {}) {
+  const flow = await obtainCode(who, path, more);
   const { status, body } = await redeem(flow);
   if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
   return { ...flow, tokens: body };

@@ -1,3 +1,7 @@
+import { env } from "cloudflare:workers";
+
+import { hashOf, userIdOf } from "../../src/auth/access-token.ts";
+import { createSignIn } from "../../src/storage/sign-ins.ts";
 import { origin, send } from "../harness.ts";
 
 /** A person's browser as far as these pages need one: it keeps cookies, follows links of its own site and sends forms. */
@@ -26,6 +30,16 @@ export class Person {
 
   async signIn(token: string, returnTo = "/account"): Promise<Shown> {
     return this.submit("/sign-in", { token, return: returnTo });
+  }
+
+  /** Whom the OpenID provider would have named, without asking one. */
+  async become(who: { issuer: string; subject: string }): Promise<void> {
+    const secret = [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0"));
+    const [hash, userId] = [await hashOf(secret.join("")), await userIdOf({ person: who }, env.SIGNING_KEY!)];
+    const now = Date.now();
+    const signIn = { hash, userId, name: who.subject, account: { person: who }, expiresAt: now + 3_600_000 };
+    await createSignIn(env.DB, signIn, now);
+    this.#cookies.set("__Host-skill-registry", secret.join(""));
   }
 
   async #send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Shown> {
