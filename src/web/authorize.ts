@@ -32,7 +32,7 @@ export const authorizePage = new Hono<AppEnv>();
 type Asked = AuthRequest & { shownTo: string };
 
 authorizePage.get(endpoints.authorize, (context) =>
-  answered(async () => {
+  answered(context, async () => {
     const { searchParams } = readQuery(context);
     const audience = readResource(context, searchParams);
     const visitor = await findVisitor(context);
@@ -61,7 +61,7 @@ authorizePage.get(endpoints.authorize, (context) =>
 );
 
 authorizePage.post(endpoints.authorize, (context) =>
-  answered(async () => {
+  answered(context, async () => {
     const form = await readForm(context);
     const visitor = await findVisitor(context);
     const handle = form.get("handle") ?? "";
@@ -210,19 +210,29 @@ class Refusal extends Error {
   }
 }
 
-async function answered(work: () => Promise<Response>): Promise<Response> {
+async function answered(context: WebContext, work: () => Promise<Response>): Promise<Response> {
   try {
     return await work();
   } catch (error) {
     if (error instanceof AuthorizationError && error.redirectUri !== undefined) {
       const { redirectUri, state = "", issuer } = error;
       const request = { redirectUri, state, ...(issuer === undefined ? {} : { issuer }) };
-      return redirect(authorizationErrorRedirect(request, error.code, error.description));
+      return leadBack(context, authorizationErrorRedirect(request, error.code, error.description), error.description);
     }
     const page = pageOf(error);
     if (page === undefined) throw error;
     return showPage(await messagePage(page), error instanceof Problem ? error.status : 400);
   }
+}
+
+/**
+ * A browser that comes straight from the form of the sign-in page would not follow a redirect to another origin (CSP,
+ * form-action), and whoever sits before it would see nothing at all.
+ */
+async function leadBack(context: WebContext, location: string, text: string): Promise<Response> {
+  if (context.req.header("sec-fetch-site") !== "same-origin") return redirect(location);
+  const link = { href: location, label: "Go back to the application" };
+  return showPage(await messagePage({ title: "The application asked for something that cannot be", text, link }), 400);
 }
 
 function pageOf(error: unknown): Parameters<typeof messagePage>[0] | undefined {
