@@ -32,12 +32,16 @@ export const githubClaims = {
 /** What is checked of every token anyway, or is another one each time. */
 const claimsOfToken = new Set(["iss", "aud", "exp", "nbf", "iat", "jti"]);
 
-/** What jobs of strangers have as well: a trust in nothing else would be one in everybody at that issuer. */
+/**
+ * What jobs of strangers have as well: a trust in nothing else would be one in everybody at that issuer. Strangers call
+ * a public reusable workflow from wherever they like, and have somebody's push start a workflow of their own.
+ */
 const claimsOfAnybody = new Set(
   (
     "typ ref ref_type ref_path ref_protected base_ref head_ref sha event_name pipeline_source workflow job " +
     "environment environment_type environment_action environment_protected deployment_tier run_number run_attempt " +
-    "runner_environment repository_visibility project_visibility user_access_level"
+    "runner_environment repository_visibility project_visibility user_access_level job_workflow_ref " +
+    "job_workflow_sha workflow_sha ci_config_sha actor actor_id user_id user_login user_email"
   ).split(" "),
 );
 

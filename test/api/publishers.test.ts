@@ -79,6 +79,8 @@ describe("a trusted publisher", () => {
     ["no claim", { issuer: gitlab, claims: {} }],
     ["claims that everybody's jobs have", { issuer: gitlab, claims: { ref: "main", ref_protected: "true" } }],
     ["claims of everybody at GitHub", { issuer: githubIssuer, claims: { environment: "production", workflow: "x" } }],
+    ["whoever calls a workflow", { issuer: githubIssuer, claims: { job_workflow_ref: "acme/ci/.github/x.yml@v1" } }],
+    ["a person, wherever they are", { issuer: githubIssuer, claims: { actor: "octocat", actor_id: "583231" } }],
     ["what is checked anyway", { issuer: gitlab, claims: { ...claims, aud: origin } }],
     ["a claim that is no text", { issuer: gitlab, claims: { project_id: 22 } }],
     ["an empty claim", { issuer: gitlab, claims: { sub: "" } }],
