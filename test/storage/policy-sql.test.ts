@@ -3,11 +3,14 @@ import { beforeAll, describe, expect, it } from "vitest";
 
 import { principalOf, viewerOf } from "../../src/auth/credential.ts";
 import type { Credential } from "../../src/auth/credential.ts";
+import { parseAccessToken } from "../../src/auth/access-token.ts";
+import { apiAddress } from "../../src/domain/address.ts";
 import { parseSecret } from "../../src/auth/tokens.ts";
 import type { Namespace, SkillPath } from "../../src/domain/names.ts";
 import { may } from "../../src/domain/policy.ts";
 import type { Action, CollectionVisibility, NamespaceVisibility } from "../../src/domain/policy.ts";
-import type { Principal } from "../../src/domain/principal.ts";
+import { scopes } from "../../src/domain/principal.ts";
+import type { Person, Principal } from "../../src/domain/principal.ts";
 import { movingUri, parseSkillUri, pinnedUri } from "../../src/domain/uri.ts";
 import type { Version } from "../../src/domain/version.ts";
 import { termsOf } from "../../src/domain/search/words.ts";
@@ -16,7 +19,8 @@ import { Collections } from "../../src/storage/collections.ts";
 import { findSkills } from "../../src/storage/finding.ts";
 import { Servers } from "../../src/storage/servers.ts";
 import type { Reach } from "../../src/storage/viewer.ts";
-import { api, seedSkill, skillMdOf } from "../harness.ts";
+import { api, origin, seedSkill, skillMdOf } from "../harness.ts";
+import { signInAt } from "../web/oauth-client.ts";
 
 /** What SQL shows is what `may` allows: for every kind of caller, and everything that can be public or private. */
 const namespaces = { public: "sql-public" as Namespace, private: "sql-private" as Namespace };
@@ -38,7 +42,10 @@ const desks: [string, CollectionVisibility][] = [
 
 interface Caller {
   credential: Credential;
-  principal: Principal;
+  /** The address that an access token is for. */
+  audience: string;
+  /** At each namespace: a person is there what their membership makes them. */
+  principals: Record<string, Principal>;
   /** Where a read link leads; undefined: the caller may look anywhere. */
   leadsTo: Reach | undefined;
 }
@@ -49,7 +56,43 @@ beforeAll(async () => {
   await addCaller("anonymous", { kind: "none" });
   await addCaller("operator", { kind: "operator" });
   for (const visibility of ["public", "private"] as const) await seed(namespaces[visibility], visibility);
+  await seedSignIns();
 });
+
+/** What a sign-in has behind it: a token, wherever it is good; a person's membership, or all of them. */
+async function seedSignIns(): Promise<void> {
+  const home = namespaces.private;
+  const { body } = await api("POST", `/namespaces/${home}/tokens`, { path: "team" });
+  await addSignIn("a token's sign-in at the root", body["token"] as string, "/me/mcp");
+  await addSignIn("a token's sign-in at its namespace", body["token"] as string, `/me/mcp/${home}`);
+  await addSignIn("a token's sign-in for the API", body["token"] as string, apiAddress);
+  for (const [who, places] of Object.entries(memberships)) {
+    const person = { issuer: "https://people.example", subject: who };
+    for (const [at, role] of Object.entries(places)) await makeMember(at, person, role);
+    await addSignIn(`the sign-in of ${who} at the root`, person, "/me/mcp");
+    await addSignIn(`the sign-in of ${who} for the API`, person, apiAddress, scopes.join(" "));
+    await addSignIn(`the sign-in of ${who} at one namespace`, person, `/mcp/${home}`);
+  }
+}
+
+const memberships: Record<string, Record<string, string>> = {
+  "a member of both": { [namespaces.public]: "reader", [namespaces.private]: "admin" },
+  "a member of one": { [namespaces.private]: "publisher" },
+};
+
+async function makeMember(namespace: string, { issuer, subject }: Person, role: string): Promise<void> {
+  await env.DB.prepare(
+    `INSERT INTO members (id, namespace, issuer, subject, role, added_at, added_by) VALUES (?1, ?2, ?3, ?4, ?5, 1, 'x')`,
+  )
+    .bind(`${namespace} ${subject}`, namespace, issuer, subject, role)
+    .run();
+}
+
+async function addSignIn(name: string, who: string | Person, path: string, scope = "skills:read"): Promise<void> {
+  const { tokens } = await signInAt(who, path, { scope });
+  const access = await parseAccessToken(tokens.access_token, env.SIGNING_KEY!);
+  await addCaller(name, { kind: "access", ...access! }, undefined, origin + path);
+}
 
 async function seed(namespace: Namespace, visibility: NamespaceVisibility): Promise<void> {
   const at = `/namespaces/${namespace}`;
@@ -89,14 +132,18 @@ async function seed(namespace: Namespace, visibility: NamespaceVisibility): Prom
   }
 }
 
-async function addCaller(name: string, credential: Credential, leadsTo?: Reach): Promise<void> {
-  const catalog = lookOf(credential, { namespace: undefined, collection: undefined });
-  callers.set(name, { credential, principal: principalOf(credential, await catalog.gate()), leadsTo });
+async function addCaller(name: string, credential: Credential, leadsTo?: Reach, audience = ""): Promise<void> {
+  const principals: Record<string, Principal> = {};
+  for (const namespace of Object.values(namespaces)) {
+    const catalog = lookOf({ credential, audience }, { namespace, collection: undefined });
+    principals[namespace] = principalOf(credential, await catalog.gate());
+  }
+  callers.set(name, { credential, audience, principals, leadsTo });
 }
 
 /** Lets everybody in: what is asked here is what SQL shows, not what a door lets through before. */
-function lookOf(credential: Credential, reach: Reach): Catalog {
-  return new Catalog(env.DB, viewerOf(credential, Date.now(), ""), reach, () => {});
+function lookOf(caller: Pick<Caller, "credential" | "audience">, reach: Reach): Catalog {
+  return new Catalog(env.DB, viewerOf(caller.credential, Date.now(), caller.audience), reach, () => {});
 }
 
 const all = Object.entries(namespaces) as [NamespaceVisibility, Namespace][];
@@ -106,6 +153,10 @@ const names = [
   "operator",
   ...all.flatMap(([, name]) => tokens.map((kind) => `${kind} of ${name}`)),
   ...all.flatMap(([, name]) => ["", "desk-private", "all-public"].map((end) => `link to ${name} ${end}`)),
+  ...["at the root", "at its namespace", "for the API"].map((where) => `a token's sign-in ${where}`),
+  ...Object.keys(memberships).flatMap((who) =>
+    ["at the root", "for the API", "at one namespace"].map((where) => `the sign-in of ${who} ${where}`),
+  ),
 ];
 
 const factsOf = ([visibility, name]: (typeof all)[number]) => ({ name, visibility });
@@ -164,9 +215,9 @@ describe.each(names)("%s", (name) => {
     for (const place of placesOf(caller)) {
       const reaches = caller.leadsTo === undefined ? [undefined, place[1]] : [place[1]];
       for (const namespace of reaches) {
-        const catalog = () => lookOf(caller.credential, { namespace, collection: undefined });
-        const moving = allowed(caller.principal, "read", place, shown);
-        const pinned = allowed(caller.principal, "read", place, skills);
+        const catalog = () => lookOf(caller, { namespace, collection: undefined });
+        const moving = allowed(caller.principals[place[1]]!, "read", place, shown);
+        const pinned = allowed(caller.principals[place[1]]!, "read", place, skills);
         expect([place, await readThrough(catalog, place[1], false)]).toEqual([place, everyWay(moving)]);
         expect([place, await readThrough(catalog, place[1], true)]).toEqual([place, everyWay(pinned)]);
         expect(await found(skills, ({ path }) => catalog().findSkill(place[1], path))).toEqual(pinned);
@@ -180,9 +231,11 @@ describe.each(names)("%s", (name) => {
     const caller = callers.get(name)!;
     if (caller.leadsTo?.collection !== undefined) return;
     for (const place of placesOf(caller)) {
-      const catalog = () => lookOf(caller.credential, { namespace: place[1], collection: undefined });
-      const listed = allowed(caller.principal, "list", place, shown);
-      const surveyed = [...new Set([...allowed(caller.principal, "survey", place, skills), ...listed])].sort();
+      const catalog = () => lookOf(caller, { namespace: place[1], collection: undefined });
+      const listed = allowed(caller.principals[place[1]]!, "list", place, shown);
+      const surveyed = [
+        ...new Set([...allowed(caller.principals[place[1]]!, "survey", place, skills), ...listed]),
+      ].sort();
       expect([place, pathsOf((await catalog().listEntries(place[1], "", 99)).items)]).toEqual([place, listed]);
       expect([place, pathsOf((await catalog().listSkills(place[1], "", 99)).items)]).toEqual([place, listed]);
       expect([place, pathsOf((await catalog().listAllSkills(place[1], "", 99)).items)]).toEqual([place, surveyed]);
@@ -194,20 +247,20 @@ describe.each(names)("%s", (name) => {
     const caller = callers.get(name)!;
     if (caller.leadsTo !== undefined) return;
     const everywhere = { namespace: undefined, collection: undefined };
-    const rows = await searchable(99, lookOf(caller.credential, everywhere));
-    const listed = all.flatMap((place) => allowed(caller.principal, "list", place, shown));
+    const rows = await searchable(99, lookOf(caller, everywhere));
+    const listed = all.flatMap((place) => allowed(caller.principals[place[1]]!, "list", place, shown));
     expect(pathsOf(rows)).toEqual(listed.sort());
   });
 
   it("sees and opens the collections that the policy allows", async () => {
     const caller = callers.get(name)!;
-    const collections = new Collections(env.DB, viewerOf(caller.credential, Date.now(), ""));
+    const collections = new Collections(env.DB, viewerOf(caller.credential, Date.now(), caller.audience));
     for (const place of placesOf(caller)) {
       const namespace = factsOf(place);
       const mayDo = (action: Action) =>
         desks
           .filter(([name, visibility]) =>
-            may(caller.principal, action, { kind: "collection", namespace, name, visibility }),
+            may(caller.principals[place[1]]!, action, { kind: "collection", namespace, name, visibility }),
           )
           .map(([name]) => name);
       const listed = (await collections.list(place[1], "", 99)).items.map((row) => row.name);
@@ -219,9 +272,10 @@ describe.each(names)("%s", (name) => {
   });
 
   it("sees the servers that the policy allows, their tools, and the listed skills that name them", async () => {
-    const { principal, credential, leadsTo } = callers.get(name)!;
-    const servers = new Servers(env.DB, viewerOf(credential, Date.now(), ""));
-    for (const place of placesOf({ principal, credential, leadsTo })) {
+    const caller = callers.get(name)!;
+    const servers = new Servers(env.DB, viewerOf(caller.credential, Date.now(), caller.audience));
+    for (const place of placesOf(caller)) {
+      const principal = caller.principals[place[1]]!;
       const allows = (action: Action) => may(principal, action, { kind: "server", namespace: factsOf(place) });
       expect([place, (await servers.list(place[1], "", 9)).length]).toEqual([place, allows("list") ? 1 : 0]);
       expect([place, (await servers.find(place[1], "jobs"))?.tools]).toEqual([place, allows("read") ? 1 : undefined]);
@@ -241,14 +295,15 @@ describe.each(names)("%s", (name) => {
     "is shown of the collection %s what the policy allows of it and of what it holds",
     async (desk, visible) => {
       const caller = callers.get(name)!;
-      const { principal, credential, leadsTo } = caller;
+      const { leadsTo } = caller;
       if (leadsTo !== undefined && leadsTo.collection !== undefined && leadsTo.collection !== desk) return;
       for (const place of placesOf(caller)) {
         const namespace = factsOf(place);
+        const principal = caller.principals[place[1]]!;
         const isOpen = may(principal, "list", { kind: "collection", namespace, name: desk, visibility: visible });
         const listed = isOpen ? allowed(principal, "list", place, shown) : [];
         const picks = { namespace: place[1], collection: desk, ownFirst: false };
-        const catalog = () => lookOf(credential, { namespace: place[1], collection: desk });
+        const catalog = () => lookOf(caller, { namespace: place[1], collection: desk });
         expect([place, pathsOf((await catalog().listPickedEntries(picks, undefined, 99)).items)]).toEqual([
           place,
           listed,
@@ -268,17 +323,20 @@ describe.each(names)("%s", (name) => {
   );
 
   it("has first at a personal address what is its own", async () => {
-    const { principal, credential, leadsTo } = callers.get(name)!;
-    if (leadsTo !== undefined) return;
+    const caller = callers.get(name)!;
+    if (caller.leadsTo !== undefined) return;
     const picks = { namespace: "registry" as Namespace, collection: "featured", ownFirst: true };
-    const rows = await lookOf(credential, { namespace: undefined, collection: undefined }).listPickedSkills(
+    const rows = await lookOf(caller, { namespace: undefined, collection: undefined }).listPickedSkills(
       picks,
       undefined,
       99,
     );
-    const own = principal.kind !== "token" ? [] : all.filter(([, namespace]) => namespace === principal.namespace);
-    const isOwn = (path: string) => principal.kind === "token" && `${path}/`.startsWith(principal.below);
-    const listed = own.flatMap((place) => allowed(principal, "list", place, shown)).filter(isOwn);
-    expect(pathsOf(rows)).toEqual(listed);
+    const listed = all.flatMap((place) => {
+      const principal = caller.principals[place[1]]!;
+      if (principal.kind !== "token" || principal.namespace !== place[1]) return [];
+      return allowed(principal, "list", place, shown).filter((path) => `${path}/`.startsWith(principal.below));
+    });
+    // Two namespaces of one person have skills of the same names here, of which a list shows one.
+    expect(pathsOf(rows)).toEqual([...new Set(listed)].sort());
   });
 });
