@@ -73,8 +73,8 @@ export function principalOf(credential: Credential, gate: Gate): Principal {
   if (token === undefined || (token.kind === "link") !== (credential.kind === "link")) throw deadCredential(credential);
   const { id, namespace, collection } = token;
   if (token.kind === "link" && namespace !== undefined) return { kind: "link", id, namespace, collection };
-  const { grant, role, scopes, below, member } = token;
-  return { kind: "token", id, grant, namespace, role, scopes, below, member };
+  const { grant, role, scopes, below, member, publisher } = token;
+  return { kind: "token", id, grant, namespace, role, scopes, below, member, publisher };
 }
 
 function deadCredential({ kind }: Credential) {

@@ -23,6 +23,8 @@ export interface TokenPrincipal {
   below: string;
   /** The member on whose behalf it was minted. */
   member: Person | undefined;
+  /** The trusted publisher for whose job it was minted. */
+  publisher?: string | undefined;
 }
 
 /** A person, as an OpenID issuer names them. */

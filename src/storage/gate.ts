@@ -45,6 +45,8 @@ export interface GateToken {
   below: string;
   collection: string | undefined;
   member: Person | undefined;
+  /** The trusted publisher for whose job it was minted. */
+  publisher: string | undefined;
   lastUsedAt: number | null;
   /** Milliseconds since 1970. */
   expiresAt: number;
@@ -56,6 +58,7 @@ SELECT n.name, n.title, n.description, n.visibility, n.revision, n.stamp,
   c.name AS collection, c.title AS collection_title, c.instructions, c.tools, c.visibility AS collection_visibility,
   c.revision AS collection_revision,
   t.id AS token_id, t.kind, t.namespace AS token_namespace, t.role, t.scopes, t.below, t.collection AS token_collection,
+  t.publisher,
   coalesce(t.issuer, a.issuer) AS issuer, coalesce(t.subject, a.subject) AS subject, t.last_used_at, t.expires_at,
   m.namespace AS member_namespace, m.role AS member_role,
   g.id AS grant_id, g.last_used_at AS grant_used_at, r.value -> 'scope' AS granted, r.expires_at AS access_expires_at
@@ -89,6 +92,7 @@ interface GateRow {
   scopes: string | null;
   below: string;
   token_collection: string | null;
+  publisher: string | null;
   issuer: string | null;
   subject: string | null;
   last_used_at: number | null;
@@ -144,6 +148,7 @@ const nobody = {
   grant: undefined,
   below: "",
   collection: undefined,
+  publisher: undefined,
   lastUsedAt: null,
   expiresAt: 0,
 } as const;
@@ -181,6 +186,7 @@ function readToken(row: GateRow, id: string): GateToken | undefined {
     below: row.below,
     collection: row.token_collection ?? undefined,
     member,
+    publisher: row.publisher ?? undefined,
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
   };

@@ -157,7 +157,7 @@ export async function exchange(
 
 /** Where what this principal publishes comes from, as the release will keep it (ledger-sql.ts). */
 export async function findSource(db: D1Database, principal: Principal): Promise<string | null> {
-  if (principal.kind !== "token" || principal.id === "") return null;
+  if (principal.kind !== "token" || principal.publisher === undefined) return null;
   return db.prepare(`SELECT source FROM tokens WHERE id = ?1`).bind(principal.id).first<string>("source");
 }
 

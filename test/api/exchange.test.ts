@@ -8,10 +8,11 @@ import { forgetIssuers } from "../../src/auth/issuer-keys.ts";
 import { jobTokenKeptMs, jobTokenMs, maxLivingJobTokens, maxLivingTokens } from "../../src/domain/limits.ts";
 import { githubIssuer } from "../../src/domain/trust.ts";
 import worker from "../../src/index.ts";
+import { packZip } from "../../src/publish/pack.ts";
 import { sweep } from "../../src/publish/sweep.ts";
 import { Blobs } from "../../src/storage/blobs.ts";
 import { FakeIssuer, stubIssuers } from "../auth/fake-issuer.ts";
-import { api, newNamespace, origin, publish, skillMdOf } from "../harness.ts";
+import { api, newNamespace, origin, publish, read, send, skillMdOf, toFiles } from "../harness.ts";
 import type { Answer } from "../harness.ts";
 import { ask } from "../tenants/answers.ts";
 import { exchange, githubClaims, newGithub, trust } from "./ci.ts";
@@ -87,6 +88,32 @@ describe("a job's token", () => {
       const sent = method === "GET" ? undefined : {};
       expect((await api(method, `/namespaces/${namespace}/${path}`, sent, token)).status).toBe(403);
     }
+  });
+
+  it("creates no namespace, also where whoever publishes may", async () => {
+    const { namespace } = await trusting();
+    const token = (await exchange(namespace, await sign())).body["token"] as string;
+    const request = { method: "POST", path: "/namespaces", body: { name: "made-by-a-job" }, token };
+    const { status, body } = await apiOf({ NAMESPACE_CREATORS: "tokens" }, request);
+    expect([status, body["code"]]).toEqual([403, "forbidden"]);
+  });
+
+  it("publishes nothing more once its trust is deleted, also what is half sent by then", async () => {
+    const { namespace, id } = await trusting();
+    const token = (await exchange(namespace, await sign())).body["token"] as string;
+    const bytes = packZip(toFiles({ "SKILL.md": skillMdOf("slow") }));
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => controller.enqueue(bytes.slice(0, -1)),
+      pull: async (controller) => {
+        await api("DELETE", `/namespaces/${namespace}/publishers/${id}`);
+        controller.enqueue(bytes.slice(-1));
+        controller.close();
+      },
+    });
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/zip" };
+    const path = `/api/v1/namespaces/${namespace}/skills`;
+    await expectRefused(read(await send(path, { method: "POST", headers, body })), /revoked/);
+    expect((await api("GET", `/namespaces/${namespace}/skills/slow`)).status).toBe(404);
   });
 
   it("is written down, with who it was and what the publish then did", async () => {
