@@ -2,7 +2,7 @@ import type { Namespace } from "../domain/names.ts";
 import type { Person, Role, Scope } from "../domain/principal.ts";
 import { maxGrantsPerUser } from "../domain/limits.ts";
 import { commit, runGuarded } from "./change.ts";
-import type { Actor } from "./rights.ts";
+import type { Actor, Origin } from "./rights.ts";
 import type { Place } from "./tokens.ts";
 
 /** What somebody has allowed a client at one address. Ended by removing it, with every record of the library's. */
@@ -93,12 +93,22 @@ export async function findSpent(db: D1Database, hash: string): Promise<number | 
   return row?.spent_at;
 }
 
-/** Ends it at once, with all its tokens. False: there was none of this user. */
-export async function revokeGrant(db: D1Database, userId: string, id: string): Promise<boolean> {
-  const [{ meta }] = (await db.batch(
-    [drop, dropRecord, dropTokens].map((statement) => db.prepare(statement).bind(userId, id)),
-  )) as [D1Result];
-  return meta.changes > 0;
+/**
+ * Ends it at once, with all its tokens. The address that it was for; undefined: there was none of this user. `from`
+ * says where it is written down: in the namespace of the token or of the address, if it has one.
+ */
+export async function revokeGrant(
+  db: D1Database,
+  { userId, id }: { userId: string; id: string },
+  why: { action: string; now: number; from: Origin },
+): Promise<string | undefined> {
+  const { action, now, from } = why;
+  const place = [userId, id];
+  const [, dropped] = (await db.batch([
+    db.prepare(recordEnd).bind(...place, now, action, from.address, from.agent),
+    ...[drop, dropRecord, dropTokens].map((statement) => db.prepare(statement).bind(...place)),
+  ])) as [D1Result, D1Result<{ audience: string }>];
+  return dropped.results[0]?.audience;
 }
 
 /** The namespaces that know a person, for the account page. */
@@ -155,7 +165,17 @@ FROM grants g WHERE g.id = ?1`;
 
 // ?1 user, ?2 grant.
 
-const drop = `DELETE FROM grants WHERE user_id = ?1 AND id = ?2`;
+const drop = `DELETE FROM grants WHERE user_id = ?1 AND id = ?2 RETURNING audience`;
+
+/** Its line of the audit log, as rights.ts writes them; of a person at an address of the whole registry there is none. */
+const recordEnd = `
+INSERT INTO audit (namespace, seq, at, principal, action, target, address, agent, before)
+SELECT o.namespace, coalesce((SELECT max(seq) FROM audit WHERE namespace = o.namespace), 0) + 1, ?3, 'grant:' || o.id, ?4,
+  'grants/' || o.id, ?5, ?6, json_object('client', o.client_id, 'address', o.audience)
+FROM (SELECT g.id, g.client_id, g.audience, coalesce(
+    (SELECT namespace FROM tokens WHERE id = g.token_id), g.namespace) AS namespace
+  FROM grants g WHERE g.user_id = ?1 AND g.id = ?2) o
+WHERE o.namespace IS NOT NULL`;
 
 const dropRecord = `DELETE FROM oauth_records WHERE key = 'grant:' || ?1 || ':' || ?2`;
 

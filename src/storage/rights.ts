@@ -76,9 +76,10 @@ INSERT INTO guards (token_dead) SELECT 1 WHERE NOT EXISTS (
       SELECT 1 FROM members m WHERE m.namespace = t.namespace AND m.issuer = t.issuer AND m.subject = t.subject
         AND (m.until IS NULL OR m.until > ?2) AND ${rankOf("m.role")} >= ?3)))`;
 
-/** A sign-in that was withdrawn writes nothing more, whatever its access token says. */
+/** A sign-in that was withdrawn, by its person or its client, writes nothing more, whatever its access token says. */
 const refuseDeadGrant = `
-INSERT INTO guards (token_dead) SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM grants WHERE id = ?1)`;
+INSERT INTO guards (token_dead) SELECT 1 WHERE NOT EXISTS (
+  SELECT 1 FROM grants g JOIN oauth_records r ON r.key = 'grant:' || g.user_id || ':' || g.id WHERE g.id = ?1)`;
 
 /** A person who signed in acts as the member that they are. */
 const refuseNoMember = `

@@ -1,9 +1,13 @@
 import { Hono } from "hono";
 
+import { requestOrigin } from "../auth/request-origin.ts";
+import { parseMcpAddress } from "../domain/address.ts";
 import { accountPageSize } from "../domain/limits.ts";
 import type { Scope } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
+import { feedsOf } from "../live/settings.ts";
+import { logFailure } from "../log.ts";
 import { listGrants, listMemberships, revokeGrant } from "../storage/grants.ts";
 import type { GrantRow } from "../storage/grants.ts";
 import type { SignIn } from "../storage/sign-ins.ts";
@@ -35,10 +39,26 @@ accountPages.get("/account", async (context) => {
 accountPages.post("/account/grants/:id/revoke", async (context) => {
   await readForm(context);
   const visitor = await requireVisitor(context);
+  const place = { userId: visitor.userId, id: context.req.param("id") };
+  const why = { action: "withdraw-grant", now: Date.now(), from: requestOrigin(context.req.raw.headers) };
   // One that has ended already is what was wanted.
-  await revokeGrant(context.env.DB, visitor.userId, context.req.param("id"));
+  const audience = await revokeGrant(context.env.DB, place, why);
+  if (audience !== undefined) tellListeners(context, audience);
   return redirect("/account");
 });
+
+/**
+ * Whoever listens at the address is looked at again, so that a stream does not outlive what allowed it. Those at the
+ * root are too many to be asked because of one; each finds out at its own next look.
+ */
+function tellListeners(context: WebContext, audience: string): void {
+  const address = parseMcpAddress(new URL(audience).pathname);
+  const feeds = feedsOf(context.env);
+  if (feeds === undefined || address?.namespace === undefined) return;
+  const { namespace, collection } = address;
+  const told = feeds.recheck({ namespace, collection }, undefined);
+  context.executionCtx.waitUntil(told.catch((error: unknown) => logFailure("live", error)));
+}
 
 /** @throws Problem `unauthorized` */
 async function requireVisitor(context: WebContext): Promise<SignIn> {

@@ -4,6 +4,7 @@ import { hashOf, parseAccessToken } from "../auth/access-token.ts";
 import type { AccessToken } from "../auth/access-token.ts";
 import { authorizationServer, endpoints, serverEnv } from "../auth/authorization-server.ts";
 import { ClientDocumentError } from "../auth/client-document.ts";
+import { requestOrigin } from "../auth/request-origin.ts";
 import { maxFormBytes, maxTokenAttempts, refreshGraceMs } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
@@ -81,9 +82,12 @@ async function findStandingOf(context: WebContext, { userId, grantId }: AccessTo
 
 /** A client whose answer got lost may send the old token again, for a moment. */
 async function endIfStolen(context: WebContext, refreshToken: string, { userId, grantId }: AccessToken): Promise<void> {
+  const now = Date.now();
   const spentAt = await findSpent(context.env.DB, await hashOf(refreshToken));
-  if (spentAt === undefined || Date.now() - spentAt <= refreshGraceMs) return;
-  if (await revokeGrant(context.env.DB, userId, grantId)) logEvent("refresh token used again", { grant: grantId });
+  if (spentAt === undefined || now - spentAt <= refreshGraceMs) return;
+  const why = { action: "refresh-token-reused", now, from: requestOrigin(context.req.raw.headers) };
+  const audience = await revokeGrant(context.env.DB, { userId, id: grantId }, why);
+  if (audience !== undefined) logEvent("refresh token used again", { grant: grantId });
 }
 
 function presentedIn(form: URLSearchParams): string {
