@@ -24,6 +24,7 @@ beforeAll(async () => {
     const tools = [{ name: "quagga", inputSchema: { type: "object" } }];
     await api("PUT", `/namespaces/${namespace}/servers/jobs`, { url: "https://mcp.example", tools });
     await api("POST", `/namespaces/${namespace}/links`, { label: "quagga" });
+    await api("POST", `/namespaces/${namespace}/publishers`, { github: { repository: "quagga/skills" } });
     await api("POST", `/namespaces/${namespace}/invitations`, { role: "reader", label: "quagga" });
   }
   await api("PUT", `/namespaces/${mine}/collections/desk`, { title: "Mine", skills: "all" });
@@ -46,6 +47,7 @@ const listsOf = (namespace: string) => [
   { name: `members:${namespace}`, path: `${base(namespace)}/members` },
   { name: `invitations:${namespace}`, path: `${base(namespace)}/invitations` },
   { name: `links:${namespace}`, path: `${base(namespace)}/links` },
+  { name: `publishers:${namespace}`, path: `${base(namespace)}/publishers` },
   {
     name: `audit:${JSON.stringify([true, namespace, undefined, undefined, undefined])}`,
     path: `${base(namespace)}/audit`,
