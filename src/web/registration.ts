@@ -11,6 +11,7 @@ import { readBounded } from "../publish/bounded-body.ts";
 import { noteRegistration, registrationPause } from "../storage/oauth-clients.ts";
 import { originOf, signingKeyOf } from "./browser.ts";
 import type { WebContext } from "./browser.ts";
+import { asOAuthError } from "./oauth-error.ts";
 
 /**
  * Dynamic client registration (RFC 7591), for clients without a metadata document. Anybody may register, so a
@@ -18,6 +19,7 @@ import type { WebContext } from "./browser.ts";
  * address, and goes by itself when nobody has allowed it anything.
  */
 export const registrationEndpoint = new Hono<AppEnv>();
+registrationEndpoint.onError(asOAuthError);
 
 registrationEndpoint.post(endpoints.register, async (context) => {
   const now = Date.now();

@@ -15,6 +15,7 @@ import type { Standing } from "../storage/grants.ts";
 import { RecordMoved } from "../storage/oauth-records.ts";
 import { originOf, signingKeyOf } from "./browser.ts";
 import type { WebContext } from "./browser.ts";
+import { asOAuthError, oauthError } from "./oauth-error.ts";
 import { redirectsOf } from "./registration.ts";
 
 /**
@@ -23,6 +24,7 @@ import { redirectsOf } from "./registration.ts";
  * again after its time ends the whole sign-in (RFC 9700, section 4.14.2), because one of two holders stole it.
  */
 export const tokenEndpoint = new Hono<AppEnv>();
+tokenEndpoint.onError(asOAuthError);
 
 tokenEndpoint.post(endpoints.token, async (context) => {
   const form = await readTokenForm(context);
@@ -110,11 +112,6 @@ function headersOf(context: WebContext): Headers {
   const authorization = context.req.header("authorization");
   if (authorization !== undefined) headers.set("authorization", authorization);
   return headers;
-}
-
-/** RFC 6749, section 5.2. */
-function oauthError(context: WebContext, error: string, description: string, status: 400 | 401 = 400): Response {
-  return context.json({ error, error_description: description }, status);
 }
 
 /** Which origins may read answers is decided in one place for all doors (boundary.ts). */
