@@ -70,6 +70,19 @@ CREATE INDEX grants_by_user ON grants (user_id, granted_at, id);
 CREATE INDEX grants_by_token ON grants (token_id) WHERE token_id IS NOT NULL;
 CREATE INDEX grants_by_person ON grants (issuer, subject) WHERE issuer IS NOT NULL;
 
+-- What the library has ended, or let run out, is over here as well.
+CREATE TRIGGER grants_end_with_their_record AFTER DELETE ON oauth_records
+WHEN OLD.key > 'grant:' AND OLD.key < 'grant;'
+BEGIN
+  DELETE FROM grants WHERE id = substr(OLD.key, 7 + instr(substr(OLD.key, 7), ':'));
+END;
+
+CREATE TRIGGER registrations_end_with_their_record AFTER DELETE ON oauth_records
+WHEN OLD.key > 'client:' AND OLD.key < 'client;'
+BEGIN
+  DELETE FROM oauth_registrations WHERE client_id = substr(OLD.key, 8);
+END;
+
 -- Browsers at the pages. Only the hash of the cookie is kept.
 CREATE TABLE sign_ins (
   hash          TEXT NOT NULL PRIMARY KEY,
@@ -101,3 +114,4 @@ CREATE INDEX group_roles_by_group ON group_roles (group_name);
 ALTER TABLE members ADD COLUMN via_group TEXT;
 ALTER TABLE members ADD COLUMN until INTEGER;
 CREATE INDEX members_by_group ON members (namespace, via_group) WHERE via_group IS NOT NULL;
+CREATE INDEX members_ending ON members (until) WHERE until IS NOT NULL;

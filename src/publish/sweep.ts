@@ -3,7 +3,7 @@ import { dayOf } from "../domain/tally.ts";
 import { logEvent } from "../log.ts";
 import type { Blobs } from "../storage/blobs.ts";
 import { endGroupMembers } from "../storage/group-roles.ts";
-import { forgetSignIns } from "../storage/oauth-clients.ts";
+import { forgetClientDocuments, forgetSignIns } from "../storage/oauth-clients.ts";
 import { Orphans } from "../storage/orphans.ts";
 import type { Claim } from "../storage/orphans.ts";
 import { forgetExchanges } from "../storage/publishers.ts";
@@ -127,6 +127,7 @@ export async function sweep(db: D1Database, blobs: Blobs, clock: () => number): 
     () => forgetOld(db, clock(), swept),
     () => forgetJobs(db, clock(), swept),
     () => forgetPeople(db, clock(), swept),
+    () => forgetMembers(db, clock(), swept),
   ];
   try {
     swept.isComplete = (await repeatEach(steps, clock)) && isPurged;
@@ -147,10 +148,16 @@ async function forgetOld(db: D1Database, now: number, swept: Swept): Promise<boo
 }
 
 async function forgetPeople(db: D1Database, now: number, swept: Swept): Promise<boolean> {
-  const ended = await endGroupMembers(db, now, sweepBatchBlobs);
   const { rows, hasMore } = await forgetSignIns(db, now, sweepBatchBlobs);
-  swept.signIns += ended + rows;
-  return hasMore || ended === sweepBatchBlobs;
+  swept.signIns += rows;
+  return hasMore;
+}
+
+async function forgetMembers(db: D1Database, now: number, swept: Swept): Promise<boolean> {
+  const ended = await endGroupMembers(db, now, sweepBatchBlobs);
+  const documents = await forgetClientDocuments(db, now, sweepBatchBlobs);
+  swept.signIns += ended + documents;
+  return ended === sweepBatchBlobs || documents === sweepBatchBlobs;
 }
 
 async function forgetJobs(db: D1Database, now: number, swept: Swept): Promise<boolean> {

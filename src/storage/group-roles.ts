@@ -76,9 +76,10 @@ export async function syncGroups(db: D1Database, confirmed: Confirmed): Promise<
 
 /** Members by group whose time is over, with what was minted in their name; at most `limit`. */
 export async function endGroupMembers(db: D1Database, now: number, limit: number): Promise<number> {
-  const ended = `SELECT namespace, issuer, subject FROM members WHERE until <= ?1 ORDER BY namespace, issuer, subject LIMIT ?2`;
+  const ended = `SELECT namespace, issuer, subject FROM members WHERE until <= ?1 ORDER BY until, id LIMIT ?2`;
   const end = (table: string, and: string) =>
-    `UPDATE ${table} SET revoked_at = ?1 WHERE revoked_at IS NULL ${and} AND (namespace, issuer, subject) IN (${ended})`;
+    `UPDATE ${table} SET revoked_at = ?1 WHERE +revoked_at IS NULL AND issuer IS NOT NULL ${and}
+     AND (namespace, issuer, subject) IN (${ended})`;
   const results = await db.batch([
     db.prepare(end("tokens", "")).bind(now, limit),
     db.prepare(end("invitations", "AND accepted_at IS NULL")).bind(now, limit),

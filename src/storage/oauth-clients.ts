@@ -1,7 +1,6 @@
 import {
   maxRegistrationsPerHour,
   maxUnusedRegistrations,
-  registrationSeconds,
   spentTokenMs,
   staleClientDocumentMs,
   unusedRegistrationMs,
@@ -29,14 +28,16 @@ export async function noteRegistration(
   originKey: string,
   now: number,
 ): Promise<void> {
-  const tooMany = `SELECT client_id FROM oauth_registrations WHERE used_at IS NULL
-    ORDER BY registered_at DESC LIMIT -1 OFFSET ${maxUnusedRegistrations}`;
   await db.batch([
     db
       .prepare(`INSERT INTO oauth_registrations (client_id, origin_key, registered_at) VALUES (?1, ?2, ?3)`)
       .bind(clientId, originKey, now),
-    db.prepare(`DELETE FROM oauth_records WHERE key IN (SELECT 'client:' || client_id FROM (${tooMany}))`),
-    db.prepare(`DELETE FROM oauth_registrations WHERE client_id IN (${tooMany})`),
+    // The registrations go with their records (migrations/0008_sign_in.sql).
+    db.prepare(
+      `DELETE FROM oauth_records WHERE key IN (
+         SELECT 'client:' || client_id FROM oauth_registrations WHERE used_at IS NULL
+         ORDER BY registered_at DESC LIMIT -1 OFFSET ${maxUnusedRegistrations})`,
+    ),
   ]);
 }
 
@@ -70,20 +71,19 @@ export async function dropDocument(db: D1Database, clientId: string): Promise<vo
   await db.prepare(`DELETE FROM oauth_documents WHERE client_id = ?1`).bind(clientId).run();
 }
 
-/** What has run out of all that signing in leaves behind, at most `limit` rows of each kind. */
+/**
+ * What has run out of all that signing in leaves behind, at most `limit` rows of each kind. Grants and registrations go
+ * with the library's records of them.
+ */
 export async function forgetSignIns(
   db: D1Database,
   now: number,
   limit: number,
 ): Promise<{ rows: number; hasMore: boolean }> {
   const results = await db.batch([
-    db.prepare(forgetUnusedRecords).bind(now - unusedRegistrationMs, limit),
     db.prepare(forgetUnused).bind(now - unusedRegistrationMs, limit),
-    db.prepare(forgetRegistrations).bind(now - registrationSeconds * 1_000, limit),
     db.prepare(forgetRecords).bind(now, limit),
     db.prepare(forgetSpent).bind(now - spentTokenMs, limit),
-    db.prepare(forgetDocuments).bind(now - staleClientDocumentMs, limit),
-    db.prepare(forgetGrants).bind(now - hourMs, limit),
     db.prepare(forgetBrowsers).bind(now, limit),
   ]);
   const counts = results.map(({ meta }) => meta.changes);
@@ -94,18 +94,10 @@ const hourMs = 3_600_000;
 
 // ?1 the latest time that is old enough, ?2 rows.
 
-const unused = `SELECT client_id FROM oauth_registrations WHERE used_at IS NULL AND registered_at <= ?1
-  ORDER BY registered_at LIMIT ?2`;
-
-const forgetUnusedRecords = `
-DELETE FROM oauth_records WHERE key IN (SELECT 'client:' || client_id FROM (${unused}))`;
-
-const forgetUnused = `DELETE FROM oauth_registrations WHERE client_id IN (${unused})`;
-
-const forgetRegistrations = `
-DELETE FROM oauth_registrations WHERE client_id IN (
-  SELECT client_id FROM oauth_registrations o WHERE registered_at <= ?1 AND NOT EXISTS (
-    SELECT 1 FROM oauth_records r WHERE r.key = 'client:' || o.client_id) LIMIT ?2)`;
+const forgetUnused = `
+DELETE FROM oauth_records WHERE key IN (
+  SELECT 'client:' || client_id FROM oauth_registrations WHERE used_at IS NULL AND registered_at <= ?1
+  ORDER BY registered_at LIMIT ?2)`;
 
 const forgetRecords = `
 DELETE FROM oauth_records WHERE key IN (
@@ -114,15 +106,18 @@ DELETE FROM oauth_records WHERE key IN (
 const forgetSpent = `
 DELETE FROM oauth_spent WHERE hash IN (SELECT hash FROM oauth_spent WHERE spent_at <= ?1 ORDER BY spent_at LIMIT ?2)`;
 
+const forgetBrowsers = `
+DELETE FROM sign_ins WHERE hash IN (SELECT hash FROM sign_ins WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;
+
+/** Documents that count for nobody any more. */
+export async function forgetClientDocuments(db: D1Database, now: number, limit: number): Promise<number> {
+  const { meta } = await db
+    .prepare(forgetDocuments)
+    .bind(now - staleClientDocumentMs, limit)
+    .run();
+  return meta.changes;
+}
+
 const forgetDocuments = `
 DELETE FROM oauth_documents WHERE client_id IN (
   SELECT client_id FROM oauth_documents WHERE fetched_at <= ?1 ORDER BY fetched_at LIMIT ?2)`;
-
-/** Those of which the library keeps nothing any more; ?1 leaves alone what was allowed just now. */
-const forgetGrants = `
-DELETE FROM grants WHERE id IN (
-  SELECT id FROM grants g WHERE granted_at <= ?1 AND NOT EXISTS (
-    SELECT 1 FROM oauth_records r WHERE r.key = 'grant:' || g.user_id || ':' || g.id) LIMIT ?2)`;
-
-const forgetBrowsers = `
-DELETE FROM sign_ins WHERE hash IN (SELECT hash FROM sign_ins WHERE expires_at <= ?1 ORDER BY expires_at LIMIT ?2)`;

@@ -211,22 +211,23 @@ describe("the metadata of an address that asks for a token", () => {
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
 
-  it("is there for exactly those, names the address as it was typed, and no login yet", async () => {
+  it("is there for exactly those, names the address as it was typed, and where to sign in", async () => {
     const asking = ["/me/mcp", `/me/mcp/${open}`, `/mcp/${closed}`, `/mcp/${unknown}`, `/mcp/${closed}/desk`];
-    for (const address of [...asking, `/mcp/${unknown}/`, "/mcp/A%20b", "/mcp/a/b/c"]) {
+    for (const address of [...asking, `/mcp/${unknown}/`, "/mcp/A%20b", "/mcp/a/b/c", "/api/v1"]) {
       const { status, text, headers } = await get(address);
       expect([address, status, JSON.parse(text)]).toEqual([
         address,
         200,
         {
           resource: `http://localhost${address}`,
+          authorization_servers: ["http://localhost"],
           bearer_methods_supported: ["header"],
           scopes_supported: ["skills:read"],
         },
       ]);
       expect(headers.get("access-control-allow-origin")).toBe("*");
     }
-    for (const address of ["", "/", "/mcp", `/mcp/${open}`, "/api/v1", "/r/x/mcp", "/mcpx", "/me"]) {
+    for (const address of ["", "/", "/mcp", `/mcp/${open}`, "/api/v1/me", "/r/x/mcp", "/mcpx", "/me"]) {
       expect([address, (await get(address)).status]).toEqual([address, 404]);
     }
   });

@@ -205,7 +205,8 @@ describe("the work of a run", () => {
     later(hour);
     await sweep(watched, blobs, () => now);
     expect(reads.length).toBeGreaterThan(3);
-    expect(reads.reduce((sum, rows) => sum + rows, 0)).toBeLessThan(30);
+    // Three or four by each statement, which say that there is nothing.
+    expect(Math.max(...reads)).toBeLessThan(5);
   });
 
   it("keeps the promise of a day: the grace, one run, and ten more that fail", () => {
@@ -287,6 +288,7 @@ describe("the scheduled Worker", () => {
         receipts: 0,
         counted: 0,
         exchanged: 0,
+        signIns: 0,
         purged: 0,
         isComplete: true,
       },
