@@ -13,7 +13,7 @@ import type { PickedRow } from "./picks-sql.ts";
 import { findProgress } from "./progress-sql.ts";
 import type { ProgressRow } from "./progress-sql.ts";
 import { gateStatement, readGate } from "./gate.ts";
-import { viewerParameters } from "./viewer.ts";
+import { askedBy, viewerParameters } from "./viewer.ts";
 import type { Gate } from "./gate.ts";
 import type { Reach, Viewer } from "./viewer.ts";
 
@@ -200,7 +200,7 @@ export class Catalog {
 
   async #askAll(statements: readonly string[], parameters: sql.Parameter[]): Promise<unknown[][]> {
     const bound = [...viewerParameters(this.#viewer, this.#reach), ...parameters];
-    const questions = statements.map((statement) => this.#db.prepare(statement).bind(...bound));
+    const questions = statements.map((statement) => this.#db.prepare(askedBy(statement, this.#viewer)).bind(...bound));
     if (this.#gate !== undefined) {
       await this.#gate;
       return (await this.#db.batch(questions)).map((result) => result.results);

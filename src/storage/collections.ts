@@ -13,7 +13,7 @@ import type { Refusals } from "./change.ts";
 import * as sql from "./collections-sql.ts";
 import { refuseLostRights } from "./rights.ts";
 import type { Actor, AuditEvent } from "./rights.ts";
-import { viewerParameters } from "./viewer.ts";
+import { askedBy, viewerParameters } from "./viewer.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Collections: curated lists, replaced whole, with the newest editions kept. */
@@ -162,7 +162,7 @@ export class Collections {
   async #ask<Row>(statement: string, ...parameters: (string | number | null)[]): Promise<Row[]> {
     const bound = [...viewerParameters(this.#viewer, everywhere), ...parameters];
     const { results } = await this.#db
-      .prepare(statement)
+      .prepare(askedBy(statement, this.#viewer))
       .bind(...bound)
       .all<Row>();
     return results;

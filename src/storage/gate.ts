@@ -3,7 +3,7 @@ import type { Namespace } from "../domain/names.ts";
 import type { CollectionVisibility, NamespaceVisibility } from "../domain/policy.ts";
 import { scopesOfRole } from "../domain/principal.ts";
 import type { Person, Role, Scope } from "../domain/principal.ts";
-import { isMemberNow, viewerParameters, viewerSql } from "./viewer.ts";
+import { askedBy, isMemberNow, isSignedIn, viewerParameters, viewerSql } from "./viewer.ts";
 import type { Reach, Viewer } from "./viewer.ts";
 
 /** What the database knows of the address and of the token that came with the request. */
@@ -52,25 +52,39 @@ export interface GateToken {
   expiresAt: number;
 }
 
-const gateSql = `
+const gateSql = (signedIn: { columns: string; joins: string; person: string; isHere: string }) => `
 WITH ${viewerSql}
 SELECT n.name, n.title, n.description, n.visibility, n.revision, n.stamp,
   c.name AS collection, c.title AS collection_title, c.instructions, c.tools, c.visibility AS collection_visibility,
   c.revision AS collection_revision,
   t.id AS token_id, t.kind, t.namespace AS token_namespace, t.role, t.scopes, t.below, t.collection AS token_collection,
-  t.publisher,
-  coalesce(t.issuer, a.issuer) AS issuer, coalesce(t.subject, a.subject) AS subject, t.last_used_at, t.expires_at,
-  m.namespace AS member_namespace, m.role AS member_role,
-  g.id AS grant_id, g.last_used_at AS grant_used_at, r.value -> 'scope' AS granted, r.expires_at AS access_expires_at
-FROM viewer v
-LEFT JOIN allowed a
-LEFT JOIN grants g ON g.id = a.grant_id
-LEFT JOIN oauth_records r ON r.key = ?1 ->> 'key' AND g.id IS NOT NULL
+  t.last_used_at, t.expires_at, m.namespace AS member_namespace, m.role AS member_role, ${signedIn.columns}
+FROM viewer v${signedIn.joins}
 LEFT JOIN namespaces n ON n.name = ?5 AND n.deleted_at IS NULL
 LEFT JOIN collections c ON c.namespace = n.name AND c.name = ?3
 LEFT JOIN tokens t ON t.id = v.token_id
-LEFT JOIN members m ON m.namespace = coalesce(t.namespace, n.name) AND m.issuer = coalesce(t.issuer, a.issuer)
-  AND m.subject = coalesce(t.subject, a.subject) AND ${isMemberNow("m")} AND (t.id IS NOT NULL OR a.namespace IS NULL OR a.namespace = m.namespace)`;
+LEFT JOIN members m ON ${signedIn.person} AND ${isMemberNow("m")} AND ${signedIn.isHere}`;
+
+const signedInGate = gateSql({
+  columns: `coalesce(t.issuer, a.issuer) AS issuer, coalesce(t.subject, a.subject) AS subject,
+  g.id AS grant_id, g.last_used_at AS grant_used_at, r.value -> 'scope' AS granted, r.expires_at AS access_expires_at`,
+  joins: `
+LEFT JOIN allowed a
+LEFT JOIN grants g ON g.id = a.grant_id
+LEFT JOIN oauth_records r ON r.key = ?1 ->> 'key' AND g.id IS NOT NULL`,
+  person: `m.namespace = coalesce(t.namespace, n.name) AND m.issuer = coalesce(t.issuer, a.issuer)
+  AND m.subject = coalesce(t.subject, a.subject)`,
+  // A person who signed in for one namespace is a member there and nowhere else.
+  isHere: `(t.id IS NOT NULL OR a.namespace IS NULL OR a.namespace = m.namespace)`,
+});
+
+/** For whoever did not sign in, as in viewer.ts. */
+const plainGate = gateSql({
+  columns: `t.issuer, t.subject, NULL AS grant_id`,
+  joins: "",
+  person: `m.namespace = t.namespace AND m.issuer = t.issuer AND m.subject = t.subject`,
+  isHere: "true",
+});
 
 interface GateRow {
   name: Namespace | null;
@@ -106,7 +120,8 @@ interface GateRow {
 }
 
 export function gateStatement(db: D1Database, viewer: Viewer, reach: Reach): D1PreparedStatement {
-  return db.prepare(gateSql).bind(...viewerParameters(viewer, reach), reach.namespace ?? null);
+  const statement = isSignedIn(viewer) ? signedInGate : askedBy(plainGate, viewer);
+  return db.prepare(statement).bind(...viewerParameters(viewer, reach), reach.namespace ?? null);
 }
 
 export function readGate(result: D1Result<unknown>): Gate {

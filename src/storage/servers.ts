@@ -16,7 +16,7 @@ import type { Refusals } from "./change.ts";
 import { refuseLostRights } from "./rights.ts";
 import type { Actor, AuditEvent } from "./rights.ts";
 import * as sql from "./servers-sql.ts";
-import { viewerParameters } from "./viewer.ts";
+import { askedBy, viewerParameters } from "./viewer.ts";
 import type { Viewer } from "./viewer.ts";
 
 /** Companion servers, each replaced whole: what it listed last is what it has. */
@@ -170,7 +170,7 @@ export class Servers {
   async #ask<Row>(statement: string, ...parameters: (string | number | null)[]): Promise<Row[]> {
     const bound = [...viewerParameters(this.#viewer, everywhere), ...parameters];
     const { results } = await this.#db
-      .prepare(statement)
+      .prepare(askedBy(statement, this.#viewer))
       .bind(...bound)
       .all<Row>();
     return results;

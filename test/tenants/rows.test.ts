@@ -10,7 +10,7 @@ import { api, newNamespace, publish, skillMdOf } from "../harness.ts";
 let full: Namespace;
 const unknown = "never-made" as Namespace;
 /** Those that prove or deny a right, and the one that was asked for; none of the hundred beside it. */
-const few = 12;
+const few = 10;
 
 beforeAll(async () => {
   full = (await newNamespace("private")) as Namespace;
