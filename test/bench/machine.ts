@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 import { readD1Migrations } from "@cloudflare/vitest-pool-workers";
-import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { convertV4MiniflareOptions, Miniflare, Response as MiniflareResponse } from "miniflare";
+import type { Request as MiniflareRequest } from "miniflare";
 
 import { quiet } from "../../src/cli/server.ts";
 import { limitsForTests } from "../limits-for-tests.ts";
@@ -60,12 +61,14 @@ export interface StartOptions {
   /** The same Worker once more, in an isolate of its own, with the same database, bytes and objects. */
   isTwice?: boolean;
   vars?: Readonly<Record<string, string>>;
+  /** Answers for every other host that the Worker asks; absent: the network does. */
+  outside?: (request: Request) => Promise<Response>;
 }
 
 export async function start(
   bundle: Bundle,
   stateDirectory: string,
-  { isTwice = false, vars = {} }: StartOptions = {},
+  { isTwice = false, vars = {}, outside }: StartOptions = {},
 ): Promise<Machine> {
   if (!existsSync("/proc/self/task")) throw new Error("The bench reads /proc, so it needs Linux");
   const config = await readFile(join(root, "wrangler.toml"), "utf8");
@@ -81,6 +84,7 @@ export async function start(
     durableObjects: { FEEDS: objects("Feed", name), SESSIONS: objects("Sessions", name) },
     bindings: { ADMIN_TOKEN: operator, SIGNING_KEY: operator, ...limitsForTests, ...vars },
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+    ...(outside === undefined ? {} : { outboundService: answering(outside) }),
   });
   const workers = [service("bench"), ...(isTwice ? [service("other")] : [])];
   const miniflare = new Miniflare(
@@ -96,6 +100,16 @@ export async function start(
     cpuUs: cpuClock(pid),
     memoryMiB: () => memoryOf(pid),
     stop: () => miniflare.dispose(),
+  };
+}
+
+/** Miniflare has classes of its own for requests and answers; ours see those that everybody has. */
+function answering(outside: (request: Request) => Promise<Response>) {
+  return async (asked: MiniflareRequest): Promise<MiniflareResponse> => {
+    const { url, method, headers } = asked;
+    const body = method === "GET" ? {} : { body: await asked.arrayBuffer() };
+    const answer = await outside(new Request(url, { method, headers: [...headers], ...body, redirect: "manual" }));
+    return new MiniflareResponse(await answer.arrayBuffer(), { status: answer.status, headers: [...answer.headers] });
   };
 }
 

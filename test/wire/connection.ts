@@ -53,7 +53,7 @@ export interface ToolAnswer {
 
 export type Connect = (url: string, token?: string) => Promise<Connection>;
 
-const identity = { name: "test-host", version: "1.0.0" };
+export const identity = { name: "test-host", version: "1.0.0" };
 
 const withToken = (token: string | undefined) =>
   token === undefined ? {} : { requestInit: { headers: { authorization: `Bearer ${token}` } } };
@@ -69,21 +69,26 @@ function connectSecond(mode: "auto" | "legacy"): Connect {
   return async (url, token) => {
     const client = new Client(identity, { versionNegotiation: { mode } });
     await client.connect(new StreamableHTTPClientTransport(new URL(url), withToken(token)));
-    const skills = new SkillsClient(client);
-    return {
-      protocolVersion: client.getNegotiatedProtocolVersion(),
-      list: async () => (await skills.list()).skills as unknown as Entry[],
-      get: async (uri) => (await skills.get(uri)).skill as unknown as Entry,
-      read: async (entry, uri) => {
-        const file = await skills.read(entry as unknown as Skill, uri);
-        if (!file.verified) throw new Error(`${uri} was not verified`);
-        return file.bytes;
-      },
-      readDirectory: async (uri) => (await skills.readDirectory(uri)).resources,
-      listResources: async () => (await client.listResources()).resources,
-      host: client,
-      close: () => client.close(),
-    };
+    return connectionOfSecond(client);
+  };
+}
+
+/** Of a client that has connected. */
+export function connectionOfSecond(client: Client): Connection {
+  const skills = new SkillsClient(client);
+  return {
+    protocolVersion: client.getNegotiatedProtocolVersion(),
+    list: async () => (await skills.list()).skills as unknown as Entry[],
+    get: async (uri) => (await skills.get(uri)).skill as unknown as Entry,
+    read: async (entry, uri) => {
+      const file = await skills.read(entry as unknown as Skill, uri);
+      if (!file.verified) throw new Error(`${uri} was not verified`);
+      return file.bytes;
+    },
+    readDirectory: async (uri) => (await skills.readDirectory(uri)).resources,
+    listResources: async () => (await client.listResources()).resources,
+    host: client,
+    close: () => client.close(),
   };
 }
 
@@ -95,6 +100,11 @@ async function connectFirst(url: string, token?: string): Promise<Connection> {
   const client = new FirstClient(identity);
   const transport = new FirstTransport(new URL(url), withToken(token));
   await client.connect(transport as Parameters<typeof client.connect>[0]);
+  return connectionOfFirst(client, transport);
+}
+
+/** Of a client that has connected. */
+export function connectionOfFirst(client: FirstClient, transport: FirstTransport): Connection {
   const readChildren = async (method: string, params: Record<string, unknown>) =>
     (await pages(client, method, params, children)).flatMap((page) => page.resources as Child[]);
   return {
