@@ -44,7 +44,7 @@ export class OAuthRecords {
     const bound = [key, value, about, expiresAt];
     const written =
       before === undefined ? this.#db.prepare(insert).bind(...bound) : this.#db.prepare(replace).bind(...bound, before);
-    const [{ meta }] = (await this.#db.batch([written, ...this.#spend(key, value)])) as [D1Result];
+    const [{ meta }] = (await this.#db.batch([written, ...this.#spend(key, value, before)])) as [D1Result];
     if (before !== undefined && meta.changes === 0) throw new RecordMoved(key);
     this.#read.set(key, value);
   }
@@ -73,14 +73,26 @@ export class OAuthRecords {
       : { keys, list_complete: false as const, cursor: results.at(-1)!.name, cacheStatus: null };
   }
 
-  /** A grant that names a refresh token as the one before has taken it; if the grant was written, that is kept. */
-  #spend(key: string, value: string): D1PreparedStatement[] {
+  /**
+   * A grant that names a refresh token as the one before has taken it; if the grant was written, that is kept. So is
+   * the token that it had until then, where the one before was taken again: its holder and whoever came with that one
+   * are two, and one of them may be a thief.
+   */
+  #spend(key: string, value: string, before: string | undefined): D1PreparedStatement[] {
     const [kind, , grantId] = key.split(":");
     if (kind !== "grant") return [];
-    const { previousRefreshTokenId: hash } = JSON.parse(value) as { previousRefreshTokenId?: string };
-    if (hash === undefined) return [];
-    return [this.#db.prepare(spend).bind(key, value, hash, grantId, this.#now)];
+    const taken = (JSON.parse(value) as RefreshTokens).previousRefreshTokenId;
+    if (taken === undefined) return [];
+    const overtaken = before === undefined ? undefined : (JSON.parse(before) as RefreshTokens).refreshTokenId;
+    const hashes = new Set([taken, overtaken].filter((hash) => hash !== undefined));
+    return [...hashes].map((hash) => this.#db.prepare(spend).bind(key, value, hash, grantId, this.#now));
   }
+}
+
+/** Of a grant as the library writes it: hashes. */
+interface RefreshTokens {
+  refreshTokenId?: string;
+  previousRefreshTokenId?: string;
 }
 
 const insert = `
