@@ -19,14 +19,24 @@ const knownCallbacks: readonly RegExp[] = [
 
 /** RFC 8252, section 7.3: a program on the user's machine takes the port that it gets. */
 const onLoopback =
-  /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::[1-9][0-9]{0,4})?(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?(?:\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?$/;
+  /^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::[1-9][0-9]{0,4})?(\/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?(\?[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*)?$/;
 
 /** `listed`: what the operator allows besides, whole addresses. */
 export function isAcceptedRedirect(uri: string, clientId: string, listed: readonly string[]): boolean {
   if (uri.length > maxRedirectUriLength || !/^[\x21-\x7e]+$/.test(uri) || /[#\\]/.test(uri)) return false;
-  if (onLoopback.test(uri) || knownCallbacks.some((known) => known.test(uri)) || listed.includes(uri)) return true;
+  if (knownCallbacks.some((known) => known.test(uri)) || listed.includes(uri)) return true;
+  if (isOnLoopback(uri)) return true;
   const origin = documentOrigin(clientId);
   return origin !== undefined && isPlainly(origin, uri);
+}
+
+/** As a browser asks for it, too: `/x/../callback` is another spelling of `/callback`. */
+function isOnLoopback(uri: string): boolean {
+  const match = onLoopback.exec(uri);
+  if (match === null || !URL.canParse(uri)) return false;
+  const [, path = "/", query = ""] = match;
+  const { pathname, search } = new URL(uri);
+  return pathname === path && search === query;
 }
 
 /** The origin that a client controls whose id is the address of its metadata document. */

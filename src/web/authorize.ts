@@ -40,6 +40,7 @@ authorizePage.get(endpoints.authorize, (context) =>
     if (visitor === undefined) return redirect(`/sign-in?return=${encodeURIComponent(returnTo(context))}`);
     const settings = settingsOf(context, audience);
     const oauth = authorizationServer(settings).getOAuthApi(serverEnv(settings));
+    requireRedirect(context, searchParams.get("redirect_uri") ?? "", searchParams.get("client_id") ?? "");
     const request = await oauth.parseAuthRequest(new Request(settings.origin + returnTo(context)));
     const client = await oauth.lookupClient(request.clientId);
     requireGood(context, request);
@@ -127,17 +128,23 @@ async function requireAllowance(context: WebContext, visitor: SignIn, request: A
   });
 }
 
+/**
+ * Before the library looks: it would send errors wherever a client was registered with, also where it no longer may be.
+ * @throws AuthorizationError
+ */
+function requireRedirect(context: WebContext, redirectUri: string, clientId: string): void {
+  if (isAcceptedRedirect(redirectUri, clientId, redirectsOf(context.env))) return;
+  throw new AuthorizationError("invalid_request", {
+    description: "Codes are not sent to this redirect_uri; an operator adds it to OAUTH_REDIRECTS",
+  });
+}
+
 /** @throws AuthorizationError for what the library lets pass and this server does not. */
 function requireGood(
   context: WebContext,
   { clientId, redirectUri, codeChallenge, codeChallengeMethod, ...request }: AuthRequest,
 ): void {
-  const listed = redirectsOf(context.env);
-  if (!isAcceptedRedirect(redirectUri, clientId, listed)) {
-    throw new AuthorizationError("invalid_request", {
-      description: "Codes are not sent to this redirect_uri; an operator adds it to OAUTH_REDIRECTS",
-    });
-  }
+  requireRedirect(context, redirectUri, clientId);
   if (codeChallengeMethod === "S256" && /^[A-Za-z0-9_-]{43}$/.test(codeChallenge ?? "")) return;
   const { state, issuer } = request;
   throw new AuthorizationError("invalid_request", {
