@@ -37,6 +37,8 @@ export default defineConfig(async () => ({
     setupFiles: [here("./setup.ts")],
     // One file keeps little more than one processor busy; left to itself vitest would run one at a time on two.
     maxWorkers: 2,
+    // Loading the program costs a file more than most of its tests: files share workers, and setup.ts clears up.
+    isolate: false,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

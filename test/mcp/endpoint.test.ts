@@ -80,7 +80,7 @@ describe("what a 2026-07-28 request may get wrong (protocol.md 1.4)", () => {
   });
 
   it("a base64 Mcp-Name is decoded before it is compared", async () => {
-    const uri = "skill://space-1/pdf-forms/SKILL.md";
+    const uri = `skill://${address.split("/").at(-1)}/pdf-forms/SKILL.md`;
     const { status, result } = await modern(
       address,
       "resources/read",
