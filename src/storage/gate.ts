@@ -58,7 +58,7 @@ SELECT n.name, n.title, n.description, n.visibility, n.revision, n.stamp,
   c.name AS collection, c.title AS collection_title, c.instructions, c.tools, c.visibility AS collection_visibility,
   c.revision AS collection_revision,
   t.id AS token_id, t.kind, t.namespace AS token_namespace, t.role, t.scopes, t.below, t.collection AS token_collection,
-  t.last_used_at, t.expires_at, m.namespace AS member_namespace, m.role AS member_role, ${signedIn.columns}
+  t.publisher,  t.last_used_at, t.expires_at, m.namespace AS member_namespace, m.role AS member_role, ${signedIn.columns}
 FROM viewer v${signedIn.joins}
 LEFT JOIN namespaces n ON n.name = ?5 AND n.deleted_at IS NULL
 LEFT JOIN collections c ON c.namespace = n.name AND c.name = ?3
