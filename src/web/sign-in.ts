@@ -29,7 +29,8 @@ signInPages.post("/sign-in", async (context) => {
     if (!(error instanceof Problem)) throw error;
     const { meter } = await askerOf(context.req.raw, { adminToken: undefined, signingKey: context.env.SIGNING_KEY });
     const refusal = meter === undefined ? error : await meter.refusalOf(error);
-    return showPage(await signInPage({ ...formOf(context, returnTo), problem: refusal.message }), refusal.status);
+    const page = await signInPage({ ...formOf(context, returnTo), problem: refusal.message });
+    return showPage(page, refusal.status, new Headers(refusal.details.headers));
   }
 });
 
