@@ -71,7 +71,7 @@ export interface Standing {
   userId: string;
   clientId: string;
   audience: string;
-  /** Whether the token, or the person's membership where it takes one, still is there. */
+  /** Whether the token still is there, or for a person the membership, where the address is not everybody's. */
   isAlive: boolean;
 }
 
@@ -160,7 +160,10 @@ SELECT g.user_id, g.client_id, g.audience, CASE
         AND m.issuer = t.issuer AND m.subject = t.subject AND (m.until IS NULL OR m.until > ?2))))
   ELSE g.namespace IS NULL OR EXISTS (
     SELECT 1 FROM members m WHERE m.namespace = g.namespace AND m.issuer = g.issuer AND m.subject = g.subject
-      AND (m.until IS NULL OR m.until > ?2)) END AS is_alive
+      AND (m.until IS NULL OR m.until > ?2))
+    OR (g.audience NOT LIKE '%/me/mcp/%' AND EXISTS (
+      SELECT 1 FROM namespaces n WHERE n.name = g.namespace AND n.visibility = 'public' AND n.deleted_at IS NULL))
+  END AS is_alive
 FROM grants g WHERE g.id = ?1`;
 
 // ?1 user, ?2 grant.
