@@ -12,8 +12,12 @@ export const refreshTokenSeconds = 30 * 86_400;
 export const refreshGraceMs = 60_000;
 /** How long a used refresh token is recognised: as long as it would have been good. */
 export const spentTokenMs = refreshTokenSeconds * 1_000;
-/** Requests that met another one with the same code or token begin again so often. */
-export const maxTokenAttempts = 3;
+/**
+ * Requests that met another one with the same code or token begin again so often. The official clients refresh once for
+ * every request that was refused, and an agent that calls eight tools at once has them all refused; each time one of
+ * them gets through.
+ */
+export const maxTokenAttempts = 10;
 /** A person connects tens of clients; past this the oldest has to ask again. */
 export const maxGrantsPerUser = 200;
 /** Form bodies of the token endpoint and of the pages: codes, verifiers and addresses, a few KiB. */

@@ -7,12 +7,14 @@ import { ClientDocumentError } from "../auth/client-document.ts";
 import { requestOrigin } from "../auth/request-origin.ts";
 import { maxFormBytes, maxTokenAttempts, refreshGraceMs } from "../domain/limits.ts";
 import { problem } from "../domain/problem.ts";
+import { documentOrigin } from "../domain/redirect.ts";
 import type { AppEnv } from "../env.ts";
 import { logEvent } from "../log.ts";
 import { readBounded } from "../publish/bounded-body.ts";
 import { findSpent, findStanding, revokeGrant } from "../storage/grants.ts";
 import type { Standing } from "../storage/grants.ts";
 import { RecordMoved } from "../storage/oauth-records.ts";
+import { isAudience } from "./allowance.ts";
 import { originOf, signingKeyOf } from "./browser.ts";
 import type { WebContext } from "./browser.ts";
 import { asOAuthError, oauthError } from "./oauth-error.ts";
@@ -32,6 +34,8 @@ tokenEndpoint.post(endpoints.token, async (context) => {
   if (!form.has("grant_type")) return oauthError(context, "invalid_request", "The parameter grant_type is missing");
   const presented = await parseAccessToken(presentedIn(form), signingKeyOf(context));
   const standing = presented === undefined ? undefined : await findStandingOf(context, presented);
+  // A client that hears `invalid_grant` lets go of its tokens and asks the person; any other word leaves it stuck.
+  if (standing === undefined && hasDocument(form)) return oauthError(context, "invalid_grant", ended);
   if (presented !== undefined && form.get("grant_type") === "refresh_token") {
     await endIfStolen(context, form.get("refresh_token")!, presented);
   }
@@ -44,8 +48,17 @@ tokenEndpoint.post(endpoints.revoke, async (context) => {
   if (!form.get("token")) return oauthError(context, "invalid_request", "The parameter token is missing");
   const presented = await parseAccessToken(form.get("token")!, signingKeyOf(context));
   const standing = presented === undefined ? undefined : await findStandingOf(context, presented);
+  // What has ended already is what was wanted (RFC 7009, section 2.2).
+  if (standing === undefined && hasDocument(form)) return context.body(null, 200);
   return serve(context, form, standing);
 });
+
+const ended = "What was allowed has ended; sign in again";
+
+/** Of such a client nothing is looked up where there is nothing that it was allowed, and it has no secret to be checked. */
+function hasDocument(form: URLSearchParams): boolean {
+  return documentOrigin(form.get("client_id") ?? "") !== undefined;
+}
 
 /** Begins again where another request changed the records in between: then it sees what that one did. */
 async function serve(context: WebContext, form: URLSearchParams, standing: Standing | undefined): Promise<Response> {
@@ -53,7 +66,8 @@ async function serve(context: WebContext, form: URLSearchParams, standing: Stand
   const settings = {
     db: context.env.DB,
     origin,
-    audience: standing?.audience ?? `${origin}/mcp`,
+    // Where nothing stands any more, that has to be the answer, and not that the address is another.
+    audience: standing?.audience ?? namedResource(form, origin) ?? `${origin}/mcp`,
     now: Date.now(),
     listed: redirectsOf(context.env),
     mayBeStale: true,
@@ -75,6 +89,11 @@ async function serve(context: WebContext, form: URLSearchParams, standing: Stand
       if (attempt === maxTokenAttempts) throw problem("busy");
     }
   }
+}
+
+function namedResource(form: URLSearchParams, origin: string): string | undefined {
+  const resource = form.get("resource");
+  return resource !== null && isAudience(origin, resource) ? resource : undefined;
 }
 
 async function findStandingOf(context: WebContext, { userId, grantId }: AccessToken): Promise<Standing | undefined> {

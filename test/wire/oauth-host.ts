@@ -115,6 +115,7 @@ export class Host {
   readonly keeper: Keeper;
   readonly #generation: Generation;
   readonly #address: string;
+  #finish: ((answer: URL) => Promise<void>) | undefined;
 
   constructor(generation: Generation, address: string, options: HostOptions) {
     this.#generation = generation;
@@ -143,6 +144,12 @@ export class Host {
     return { answer: await this.answerOf(decide), finish };
   }
 
+  /** After a client that was signed in had to send the person again. */
+  async finishWith(decide: Decide): Promise<void> {
+    const answer = await this.answerOf(decide);
+    await this.#finish!(answer);
+  }
+
   async answerOf(decide: Decide): Promise<URL> {
     const { asked } = this.keeper;
     if (asked === undefined) throw new Error("The client sent nobody to sign in");
@@ -161,6 +168,7 @@ export class Host {
     const authProvider = this.keeper as unknown as OAuthClientProvider;
     const transport = new StreamableHTTPClientTransport(new URL(this.#address), { authProvider });
     const finish = (answer: URL) => transport.finishAuth(answer.searchParams);
+    this.#finish = finish;
     const isIn = await this.#isIn(client.connect(transport));
     return { connection: isIn ? connectionOfSecond(client) : undefined, finish };
   }
@@ -172,6 +180,7 @@ export class Host {
     >["authProvider"];
     const transport = new FirstTransport(new URL(this.#address), { authProvider: authProvider! });
     const finish = (answer: URL) => transport.finishAuth(answer.searchParams.get("code") ?? "");
+    this.#finish = finish;
     const isIn = await this.#isIn(client.connect(transport as Parameters<typeof client.connect>[0]));
     return { connection: isIn ? connectionOfFirst(client, transport) : undefined, finish };
   }
