@@ -8,7 +8,7 @@ const texts = import.meta.glob<string>("../README.md", { query: "?raw", import: 
 const readme = texts["../README.md"]!;
 
 it("The README's table of clients is what the last runs said, and nobody wrote into it", () => {
-  const suites = ["java", "python", "go", "typescript", "companion"];
+  const suites = ["java", "python", "go", "typescript", "companion", "browser"];
   expect(Object.keys(results).sort()).toEqual([...suites].sort());
   expect(withTable(readme, results as Results, suites)).toBe(readme);
 });

@@ -16,7 +16,7 @@ import { writeTable } from "./table.ts";
  */
 const here = import.meta.dirname;
 const root = join(here, "../..");
-export const suites = ["java", "python", "go", "typescript", "companion"] as const;
+export const suites = ["java", "python", "go", "typescript", "companion", "browser"] as const;
 /** On a fresh machine, with everything that has to be downloaded. */
 const maxMinutes = 6;
 /** Suites at the same time: each waits for downloads and for a registry of its own most of the time. */

@@ -1,0 +1,94 @@
+import { deepEqual, equal, ok } from "node:assert/strict";
+
+import { attempt } from "../typescript/attempt.ts";
+import type { Stage } from "../stage.ts";
+import { skillsAt, startApplication } from "./application.ts";
+import type { Application, Asked } from "./application.ts";
+import type { Chromium, Person } from "./chromium.ts";
+import type { Window } from "./window.ts";
+
+/** From an application to its answer, in one window, with a registry token. */
+export async function trySignIn(stage: Stage, chromium: Chromium): Promise<void> {
+  const client = { client: "Chromium", version: chromium.version, era: "OAuth 2.1" };
+  const application = await startApplication(stage.origin, "A host on this computer");
+  const resource = `${stage.origin}/me/mcp/${stage.privateNamespace}`;
+
+  await attempt(
+    client,
+    "without scripts: from an application's address by a pasted token to Allow, and back",
+    async () => {
+      const person = await chromium.person();
+      const window = await person.window();
+      const asked = await application.ask(resource);
+      await reachConsent(window, asked, stage.readerToken);
+      await window.mustSay("A host on this computer", resource, "This computer");
+      await hasGuardedCookie(person);
+      const answer = await decide(window, application, "Allow");
+      const tokens = await asked.redeem(answer);
+      const skills = await skillsAt(resource, tokens);
+      deepEqual(skills, [`skill://${stage.privateNamespace}/inner-secret/SKILL.md`]);
+      deepEqual(window.complaints, []);
+      return "code, state and iss came; the token lists the private skill";
+    },
+  );
+
+  await attempt(client, "Deny", async () => {
+    const window = await (await chromium.person()).window();
+    const asked = await application.ask(resource);
+    await reachConsent(window, asked, stage.readerToken);
+    const { searchParams } = await decide(window, application, "Deny");
+    deepEqual(
+      ["error", "state", "iss", "code"].map((name) => searchParams.get(name)),
+      ["access_denied", asked.state, stage.origin, null],
+    );
+    deepEqual(window.complaints, []);
+    return "error=access_denied came back, with state and iss, and no code";
+  });
+
+  await application.stop();
+}
+
+/** Opens the application's address, signs in with a token, and stands before the question. */
+export async function reachConsent(window: Window, asked: Asked, token: string): Promise<void> {
+  await window.open(asked.address);
+  equal(window.url.pathname, "/sign-in");
+  await window.mustSay(`to connect an application to ${asked.resource}`);
+  await signIn(window, token);
+  await window.mustSay("Allow this application access?");
+}
+
+export async function signIn(window: Window, token: string): Promise<void> {
+  await window.paste("Registry token", token);
+  await window.press("Sign in with this token");
+}
+
+/** Presses the button, and gives back with what the browser arrived at the application. */
+export async function decide(window: Window, application: Application, decision: "Allow" | "Deny"): Promise<URL> {
+  const before = application.arrived.length;
+  await window.press(decision);
+  await window.mustSay("You may close this window");
+  equal(application.arrived.length, before + 1);
+  const { url, headers } = application.arrived.at(-1)!;
+  equal(url.href, window.url.href);
+  // What the application asked for, and whatever else stood in the address, is nothing that others need to know.
+  equal(headers.referer, undefined);
+  return url;
+}
+
+/** As the browser keeps it: no script reads it, no other host sets it, and no other site's request carries it. */
+async function hasGuardedCookie({ context }: Person): Promise<void> {
+  const cookies = await context.cookies();
+  const cookie = cookies.find(({ name }) => name === "__Host-skill-registry");
+  ok(cookie !== undefined, `kept only ${cookies.map(({ name }) => name).join(", ")}`);
+  const { secure, httpOnly, sameSite, path, domain } = cookie;
+  deepEqual(
+    { secure, httpOnly, sameSite, path, domain },
+    {
+      secure: true,
+      httpOnly: true,
+      sameSite: "Lax",
+      path: "/",
+      domain: "localhost",
+    },
+  );
+}
