@@ -29,7 +29,8 @@ export function outsideFault(text: string, ownOrigin: string): string | undefine
   if (url.username !== "" || url.password !== "") return "carries a user name or a password";
   if (text.includes("#")) return "has a fragment";
   if (url.host === new URL(ownOrigin).host) return "is our own";
-  if (isLoopback(ownOrigin) && isLoopback(url.origin) && /^https?:$/.test(url.protocol)) return undefined;
+  // Of other protocols the origin is "null", which is no URL to look at.
+  if (/^https?:$/.test(url.protocol) && isLoopback(ownOrigin) && isLoopback(url.origin)) return undefined;
   if (url.protocol !== "https:") return "is not https";
   if (url.port !== "") return "has a port; only 443 is asked";
   if (url.hostname === new URL(ownOrigin).hostname) return "is our own";

@@ -7,6 +7,12 @@ import { origin, send } from "../harness.ts";
 /** A person's browser as far as these pages need one: it keeps cookies, follows links of its own site and sends forms. */
 export class Person {
   readonly #cookies = new Map<string, string>();
+  readonly #ask: typeof send;
+
+  /** `ask`: how the registry is reached, where it is not the one that all tests share. */
+  constructor(ask: typeof send = send) {
+    this.#ask = ask;
+  }
 
   get cookies(): string {
     return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join("; ");
@@ -45,7 +51,7 @@ export class Person {
   async #send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Shown> {
     const headers = new Headers(init.headers);
     if (this.cookies !== "") headers.set("cookie", this.cookies);
-    const response = await send(path, { ...init, redirect: "manual", headers });
+    const response = await this.#ask(path, { ...init, redirect: "manual", headers });
     for (const line of response.headers.getSetCookie()) this.#keep(line);
     const html = await response.text();
     return { status: response.status, headers: response.headers, html, location: response.headers.get("location") };
