@@ -63,10 +63,14 @@ export const secretPlans: SourceSkill = skill("secret-plans", "Plan what nobody 
 });
 
 /** A private namespace with one skill, which a private collection serves too, and a reader's token. */
-export async function createPrivate(registry: RegistryClient, namespace: string): Promise<string> {
+export async function createPrivate(
+  registry: RegistryClient,
+  namespace: string,
+  published = secretPlans,
+): Promise<string> {
   await registry.createNamespace(namespace, "private");
-  await registry.publish(namespace, secretPlans);
-  const collection = { title: "Team", visibility: "private", skills: [{ path: secretPlans.path }] };
+  await registry.publish(namespace, published);
+  const collection = { title: "Team", visibility: "private", skills: [{ path: published.path }] };
   const response = await registry.json("PUT", `/namespaces/${namespace}/collections/team`, collection);
   if (!response.ok) throw new Error(`collection: ${response.status} ${await response.text()}`);
   return registry.mintToken(namespace, "reader");
