@@ -53,6 +53,8 @@ export const actions = [
   "remove-member",
   "manage-links",
   "set-quotas",
+  /** Which groups of the operator's provider are members: who could say so could list skills before all of its people. */
+  "map-groups",
   "create-namespace",
 ] as const;
 export type Action = (typeof actions)[number];

@@ -12,7 +12,7 @@ export const policyTable = `
 | \`delete-skill\`, \`read-audit\`, \`see-statistics\`, \`manage-namespace\`, \`manage-tokens\`, \`manage-members\`, \`remove-member\`, \`manage-links\` | anything of a namespace |  |  |  | yes | yes |
 | \`remove-member\` | another member |  |  |  | yes | yes |
 | \`remove-member\` | oneself |  | yes | yes | yes | yes |
-| \`set-quotas\` | a public namespace; a private namespace |  |  |  |  | yes |
+| \`set-quotas\`, \`map-groups\` | a public namespace; a private namespace |  |  |  |  | yes |
 | \`create-namespace\` | creators = operator |  |  |  |  | yes |
 | \`create-namespace\` | creators = tokens |  |  | yes | yes | yes |
 | \`create-namespace\` | creators = anyone | yes | yes | yes | yes | yes |

@@ -143,10 +143,14 @@ describe("signing in at the operator's OpenID provider", () => {
 });
 
 describe("the groups of a namespace", () => {
-  it("are for its admins, whole, and with a mistake named", async () => {
+  it("are seen by its admins and said by the operator alone, whole, and with a mistake named", async () => {
     const namespace = await newNamespace("private");
     const path = `/namespaces/${namespace}/groups`;
+    const admin = await newToken(namespace, "admin");
     expect((await api("GET", path, undefined, await newToken(namespace, "publisher"))).status).toBe(403);
+    expect((await api("GET", path, undefined, admin)).status).toBe(200);
+    const pushed = { groups: [{ group: "everybody", role: "reader" }] };
+    expect(await api("PUT", path, pushed, admin)).toMatchObject({ status: 403, body: { code: "forbidden" } });
     expect(await api("PUT", path, { groups: [{ group: "x", role: "owner" }] })).toMatchObject({ status: 400 });
     const twice = [
       { group: "x", role: "reader" },
@@ -154,8 +158,8 @@ describe("the groups of a namespace", () => {
     ];
     expect(await api("PUT", path, { groups: twice })).toMatchObject({ status: 400 });
     expect((await api("GET", path)).body).toEqual({ groups: [] });
-    const { tokens } = await signInAt(await newToken(namespace, "admin"), "/api/v1", { scope: "skills:read" });
-    const refused = await api("PUT", path, { groups: [] }, tokens.access_token);
+    const { tokens } = await signInAt(admin, "/api/v1", { scope: "skills:read" });
+    const refused = await api("GET", path, undefined, tokens.access_token);
     expect(refused.status).toBe(403);
     expect(refused.headers.get("www-authenticate")).toContain('scope="skills:read namespace:admin"');
   });
