@@ -30,6 +30,17 @@ export function isAcceptedRedirect(uri: string, clientId: string, listed: readon
   return origin !== undefined && isPlainly(origin, uri);
 }
 
+/** Whether a client that lists these gets its codes at the address: to the letter, but on loopback at any port. */
+export function isListed(uri: string, registered: readonly string[]): boolean {
+  if (!isOnLoopback(uri)) return registered.includes(uri);
+  return registered.some((one) => isOnLoopback(one) && withoutPort(one) === withoutPort(uri));
+}
+
+function withoutPort(uri: string): string {
+  const { hostname, pathname, search } = new URL(uri);
+  return hostname + pathname + search;
+}
+
 /** As a browser asks for it, too: `/x/../callback` is another spelling of `/callback`. */
 function isOnLoopback(uri: string): boolean {
   const match = onLoopback.exec(uri);

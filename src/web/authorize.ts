@@ -7,7 +7,7 @@ import type { ServerSettings } from "../auth/authorization-server.ts";
 import { ClientDocumentError } from "../auth/client-document.ts";
 import { requestOrigin } from "../auth/request-origin.ts";
 import { maxAuthorizeQueryLength } from "../domain/limits.ts";
-import { documentOrigin, isAcceptedRedirect } from "../domain/redirect.ts";
+import { documentOrigin, isAcceptedRedirect, isListed } from "../domain/redirect.ts";
 import { Problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { createGrant } from "../storage/grants.ts";
@@ -91,6 +91,11 @@ async function allow(context: WebContext, visitor: SignIn, request: Asked): Prom
   const settings = settingsOf(context, request.resource!);
   const oauth = authorizationServer(settings).getOAuthApi(serverEnv(settings));
   const client = await oauth.lookupClient(request.clientId);
+  if (client === null || !isListed(request.redirectUri, client.redirectUris)) {
+    throw new AuthorizationError("invalid_request", {
+      description: "The application has withdrawn what it asked with; start again from it",
+    });
+  }
   const { redirectTo } = await oauth.completeAuthorization({
     request,
     userId: visitor.userId,
@@ -108,7 +113,7 @@ async function allow(context: WebContext, visitor: SignIn, request: Asked): Prom
       ? undefined
       : { principal, namespace: at, now: settings.now, from: requestOrigin(context.req.raw.headers) };
   const { userId, token, person } = visitor;
-  const about = { id: request.clientId, name: client?.clientName ?? "", domain: domainOf(request.clientId) };
+  const about = { id: request.clientId, name: client.clientName ?? "", domain: domainOf(request.clientId) };
   const account = person === undefined ? { tokenId: token!.id } : { person };
   const grant = { id: id!, userId, client: about, audience: request.resource!, namespace, scopes: granted, account };
   await createGrant(db, actor, grant, settings.now);

@@ -172,6 +172,18 @@ describe("a redirect address", () => {
     expect(await redeem(flow)).toMatchObject({ status: 200 });
   });
 
+  it("on loopback is answered at the port that is asked for, with or without a path", async () => {
+    const { person, resource } = await reader();
+    const uris = ["http://127.0.0.1", "http://[::1]:7/callback", "http://localhost/callback?x=1"];
+    const { body } = await register({ redirect_uris: uris });
+    for (const uri of ["http://127.0.0.1:5000", "http://127.0.0.1:5000/", "http://[::1]/callback", uris[2]!]) {
+      const { challenge } = await pkce();
+      const asked = { client_id: body.client_id, redirect_uri: uri, resource, code_challenge: challenge };
+      const { status, location } = await allow(person, await person.open(authorizePath(asked)));
+      expect([uri, status, location?.startsWith(uri)]).toEqual([uri, 303, true]);
+    }
+  });
+
   it("that the operator no longer lists gets no code any more, nor an error", async () => {
     const { person, resource } = await reader();
     const uri = "https://host.example/callback";
