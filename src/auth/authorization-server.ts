@@ -52,6 +52,8 @@ export function authorizationServer({ origin, audience, db, now }: ServerSetting
     refreshTokenTTL: refreshTokenSeconds,
     refreshTokenIdleTTL: refreshTokenSeconds,
     clientRegistrationTTL: registrationSeconds,
+    // Which schemes of programs get codes says domain/redirect.ts, as of every other address.
+    allowPrivateUseRedirectUris: true,
     // Our own reading of documents takes its place, as a record of the store.
     clientIdMetadataDocumentEnabled: false,
     // Whatever it refuses is the answer; nothing of it belongs into a log.

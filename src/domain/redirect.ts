@@ -15,6 +15,9 @@ const knownCallbacks: readonly RegExp[] = [
   /^https:\/\/chatgpt\.com\/connector_platform_oauth_redirect$/,
   // VS Code hands the code on to the window that asked.
   /^https:\/\/(?:insiders\.)?vscode\.dev\/redirect$/,
+  // Cursor lists both and a loopback address: the desktop takes its own scheme, its agents the web.
+  /^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback$/,
+  /^https:\/\/www\.cursor\.com\/agents\/mcp\/oauth\/callback$/,
 ];
 
 /** RFC 8252, section 7.3: a program on the user's machine takes the port that it gets. */

@@ -21,6 +21,8 @@ import { asOAuthError } from "./oauth-error.ts";
 export const registrationEndpoint = new Hono<AppEnv>();
 registrationEndpoint.onError(asOAuthError);
 
+const grantTypes: ReadonlySet<unknown> = new Set(["authorization_code", "refresh_token"]);
+
 registrationEndpoint.post(endpoints.register, async (context) => {
   const now = Date.now();
   const { DB: db } = context.env;
@@ -53,7 +55,7 @@ export function redirectsOf(env: Env): string[] {
   return (env.OAUTH_REDIRECTS ?? "").split(/\s+/).filter(Boolean);
 }
 
-/** What is registered: of what was sent, the redirect addresses that can be used here (RFC 7591, section 3.2.1). */
+/** What is registered: of what was sent, the redirect addresses and grant types of use here (RFC 7591, section 3.2.1). */
 async function readRegistration(context: WebContext): Promise<object | Response> {
   const body = await readBounded(context.req.raw.body, maxRegistrationBytes, () =>
     problem("too_large", `A registration may have at most ${maxRegistrationBytes} bytes`),
@@ -73,12 +75,19 @@ async function readRegistration(context: WebContext): Promise<object | Response>
   }
   const listed = redirectsOf(context.env);
   const usable = uris.filter((uri) => typeof uri === "string" && isAcceptedRedirect(uri, "", listed));
-  if (usable.length > 0) return { ...sent, redirect_uris: usable };
+  if (usable.length > 0) return { ...sent, ...knownGrantTypes(sent), redirect_uris: usable };
   return refused(
     "invalid_redirect_uri",
     "None of the redirect_uris can be used here: they must be on loopback (http://127.0.0.1/…), the callback of a " +
       "host that this registry knows, or listed by its operator (OAUTH_REDIRECTS); or publish a client metadata document",
   );
+}
+
+/** Clients list all that they know, VS Code the one of devices without a browser too. */
+function knownGrantTypes({ grant_types: types }: Record<string, unknown>): { grant_types?: unknown[] } {
+  const known = Array.isArray(types) ? types.filter((type) => grantTypes.has(type)) : [];
+  // Where there is none that is known, the library says so.
+  return known.length > 0 ? { grant_types: known } : {};
 }
 
 function parse(body: Uint8Array): Record<string, unknown> | undefined {
