@@ -73,15 +73,19 @@ export interface Standing {
   audience: string;
   /** Whether the token still is there, or for a person the membership, where the address is not everybody's. */
   isAlive: boolean;
+  /** Whether the access token that was asked about still is one. */
+  hasToken: boolean;
 }
 
-export async function findStanding(db: D1Database, id: string, now: number): Promise<Standing | undefined> {
+/** `key`: of the library's record of an access token. */
+export async function findStanding(db: D1Database, id: string, now: number, key = ""): Promise<Standing | undefined> {
   const row = await db
     .prepare(standing)
-    .bind(id, now)
-    .first<{ user_id: string; client_id: string; audience: string; is_alive: number }>();
+    .bind(id, now, key)
+    .first<{ user_id: string; client_id: string; audience: string; is_alive: number; has_token: number }>();
   if (row === null) return undefined;
-  return { userId: row.user_id, clientId: row.client_id, audience: row.audience, isAlive: row.is_alive === 1 };
+  const { user_id: userId, client_id: clientId, audience } = row;
+  return { userId, clientId, audience, isAlive: row.is_alive === 1, hasToken: row.has_token === 1 };
 }
 
 /** When the refresh token was used, if it was. */
@@ -163,7 +167,8 @@ SELECT g.user_id, g.client_id, g.audience, CASE
       AND (m.until IS NULL OR m.until > ?2))
     OR (g.audience NOT LIKE '%/me/mcp/%' AND EXISTS (
       SELECT 1 FROM namespaces n WHERE n.name = g.namespace AND n.visibility = 'public' AND n.deleted_at IS NULL))
-  END AS is_alive
+  END AS is_alive,
+  EXISTS (SELECT 1 FROM oauth_records WHERE key = ?3) AS has_token
 FROM grants g WHERE g.id = ?1`;
 
 // ?1 user, ?2 grant.

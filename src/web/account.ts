@@ -1,19 +1,17 @@
 import { Hono } from "hono";
 
 import { requestOrigin } from "../auth/request-origin.ts";
-import { parseMcpAddress } from "../domain/address.ts";
 import { accountPageSize } from "../domain/limits.ts";
 import type { Scope } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
-import { feedsOf } from "../live/settings.ts";
-import { logFailure } from "../log.ts";
 import { listGrants, listMemberships, revokeGrant } from "../storage/grants.ts";
 import type { GrantRow } from "../storage/grants.ts";
 import type { SignIn } from "../storage/sign-ins.ts";
 import { accountPage } from "./account-page.ts";
 import { findVisitor, readForm, redirect, showPage } from "./browser.ts";
 import type { WebContext } from "./browser.ts";
+import { tellListeners } from "./listeners.ts";
 
 /** What a person has allowed, where and when it was used, and how they take it back. */
 export const accountPages = new Hono<AppEnv>();
@@ -46,19 +44,6 @@ accountPages.post("/account/grants/:id/revoke", async (context) => {
   if (audience !== undefined) tellListeners(context, audience);
   return redirect("/account");
 });
-
-/**
- * Whoever listens at the address is looked at again, so that a stream does not outlive what allowed it. Those at the
- * root are too many to be asked because of one; each finds out at its own next look.
- */
-function tellListeners(context: WebContext, audience: string): void {
-  const address = parseMcpAddress(new URL(audience).pathname);
-  const feeds = feedsOf(context.env);
-  if (feeds === undefined || address?.namespace === undefined) return;
-  const { namespace, collection } = address;
-  const told = feeds.recheck({ namespace, collection }, undefined);
-  context.executionCtx.waitUntil(told.catch((error: unknown) => logFailure("live", error)));
-}
 
 /** @throws Problem `unauthorized` */
 async function requireVisitor(context: WebContext): Promise<SignIn> {

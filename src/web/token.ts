@@ -17,6 +17,7 @@ import { RecordMoved } from "../storage/oauth-records.ts";
 import { isAudience } from "./allowance.ts";
 import { originOf, signingKeyOf } from "./browser.ts";
 import type { WebContext } from "./browser.ts";
+import { tellListeners } from "./listeners.ts";
 import { asOAuthError, oauthError } from "./oauth-error.ts";
 import { redirectsOf } from "./registration.ts";
 
@@ -39,7 +40,10 @@ tokenEndpoint.post(endpoints.token, async (context) => {
   if (presented !== undefined && form.get("grant_type") === "refresh_token") {
     await endIfStolen(context, form.get("refresh_token")!, presented);
   }
-  return serve(context, form, standing);
+  const answer = await serve(context, form, standing);
+  // The library ends what a code gave that comes again.
+  if (!answer.ok) await tellOfEnd(context, presented, standing);
+  return answer;
 });
 
 tokenEndpoint.post(endpoints.revoke, async (context) => {
@@ -50,7 +54,9 @@ tokenEndpoint.post(endpoints.revoke, async (context) => {
   const standing = presented === undefined ? undefined : await findStandingOf(context, presented);
   // What has ended already is what was wanted (RFC 7009, section 2.2).
   if (standing === undefined && hasDocument(form)) return context.body(null, 200);
-  return serve(context, form, standing);
+  const answer = await serve(context, form, standing);
+  await tellOfEnd(context, presented, standing);
+  return answer;
 });
 
 const ended = "What was allowed has ended; sign in again";
@@ -96,8 +102,11 @@ function namedResource(form: URLSearchParams, origin: string): string | undefine
   return resource !== null && isAudience(origin, resource) ? resource : undefined;
 }
 
-async function findStandingOf(context: WebContext, { userId, grantId }: AccessToken): Promise<Standing | undefined> {
-  const standing = await findStanding(context.env.DB, grantId, Date.now());
+async function findStandingOf(
+  context: WebContext,
+  { userId, grantId, key }: AccessToken,
+): Promise<Standing | undefined> {
+  const standing = await findStanding(context.env.DB, grantId, Date.now(), key);
   return standing?.userId === userId ? standing : undefined;
 }
 
@@ -108,7 +117,20 @@ async function endIfStolen(context: WebContext, refreshToken: string, { userId, 
   if (spentAt === undefined || now - spentAt <= refreshGraceMs) return;
   const why = { action: "refresh-token-reused", now, from: requestOrigin(context.req.raw.headers) };
   const audience = await revokeGrant(context.env.DB, { userId, id: grantId }, why);
-  if (audience !== undefined) logEvent("refresh token used again", { grant: grantId });
+  if (audience === undefined) return;
+  logEvent("refresh token used again", { grant: grantId });
+  tellListeners(context, audience);
+}
+
+/** Only where something has ended: whoever listens is not looked at because of a request that changed nothing. */
+async function tellOfEnd(
+  context: WebContext,
+  presented: AccessToken | undefined,
+  before: Standing | undefined,
+): Promise<void> {
+  if (presented === undefined || before === undefined) return;
+  const after = await findStandingOf(context, presented);
+  if (after === undefined || (before.hasToken && !after.hasToken)) tellListeners(context, before.audience);
 }
 
 function presentedIn(form: URLSearchParams): string {
