@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 
+import { RegistryClient } from "../../wire/registry-client.ts";
 import { attempt } from "../typescript/attempt.ts";
 import type { Stage } from "../stage.ts";
 import { skillsAt, startApplication } from "./application.ts";
@@ -27,7 +28,7 @@ export async function trySignIn(stage: Stage, chromium: Chromium): Promise<void>
       const tokens = await asked.redeem(answer);
       const skills = await skillsAt(resource, tokens);
       deepEqual(skills, [`skill://${stage.privateNamespace}/inner-secret/SKILL.md`]);
-      deepEqual(window.complaints, []);
+      window.mustBeContent(stage.origin);
       return "code, state and iss came; the token lists the private skill";
     },
   );
@@ -41,11 +42,16 @@ export async function trySignIn(stage: Stage, chromium: Chromium): Promise<void>
       ["error", "state", "iss", "code"].map((name) => searchParams.get(name)),
       ["access_denied", asked.state, stage.origin, null],
     );
-    deepEqual(window.complaints, []);
+    window.mustBeContent(stage.origin);
     return "error=access_denied came back, with state and iss, and no code";
   });
 
   await application.stop();
+}
+
+/** Each of its own is an account of its own. */
+export function newToken({ origin, operatorToken, privateNamespace }: Stage): Promise<string> {
+  return new RegistryClient(origin, operatorToken).mintToken(privateNamespace, "reader");
 }
 
 /** Opens the application's address, signs in with a token, and stands before the question. */

@@ -3,6 +3,10 @@ import { argv } from "node:process";
 import type { Stage } from "../stage.ts";
 import { findChromium, openChromium } from "./chromium.ts";
 import type { Chromium } from "./chromium.ts";
+import { tryAccount } from "./account.ts";
+import { tryNarrow } from "./narrow.ts";
+import { tryOtherSites } from "./other-sites.ts";
+import { tryPeople } from "./people.ts";
 import { trySignIn } from "./sign-in.ts";
 
 /**
@@ -12,6 +16,10 @@ import { trySignIn } from "./sign-in.ts";
  */
 const parts: Record<string, (stage: Stage, chromium: Chromium) => Promise<void>> = {
   "sign-in": trySignIn,
+  "other-sites": tryOtherSites,
+  account: tryAccount,
+  narrow: tryNarrow,
+  people: tryPeople,
 };
 
 const stage = JSON.parse(process.env["REGISTRY"]!) as Stage;

@@ -7,14 +7,16 @@ import type { ElementHandle, HTTPResponse, Page } from "puppeteer-core";
 export class Window {
   readonly page: Page;
   /** What the browser complained of: what a policy forbade, what did not load. */
-  readonly complaints: string[] = [];
+  readonly complaints: { text: string; address: string }[] = [];
   #answer: HTTPResponse | null = null;
 
   constructor(page: Page) {
     this.page = page;
     page.setDefaultTimeout(15_000);
     page.on("console", (message) => {
-      if (["error", "warn"].includes(message.type())) this.complaints.push(message.text());
+      if (["error", "warn"].includes(message.type())) {
+        this.complaints.push({ text: message.text(), address: message.location().url ?? "" });
+      }
     });
   }
 
@@ -44,6 +46,7 @@ export class Window {
 
   /** As from the clipboard: the whole text at once, into the field that was clicked. */
   async paste(label: string, text: string): Promise<void> {
+    await this.page.bringToFront();
     const field = await this.page.$(`aria/${label}`);
     if (field === null) throw new Error(`No field "${label}" on ${await this.describe()}`);
     await field.click();
@@ -61,6 +64,8 @@ export class Window {
   }
 
   async find(role: "button" | "link", name: string): Promise<ElementHandle> {
+    // A window behind another one draws nothing, and so has nothing to be found.
+    await this.page.bringToFront();
     const found = await this.page.$(`aria/${name}[role="${role}"]`);
     if (found === null) throw new Error(`No ${role} "${name}" on ${await this.describe()}`);
     return found as ElementHandle;
@@ -77,6 +82,12 @@ export class Window {
     const said = await this.text();
     const missing = texts.find((text) => !said.includes(text));
     if (missing !== undefined) throw new Error(`It does not say "${missing}": ${await this.describe()}`);
+  }
+
+  /** @throws Error with what the browser complained of at pages of the origin, or without saying where */
+  mustBeContent(origin: string): void {
+    const heard = this.complaints.filter(({ address }) => address === "" || address.startsWith(`${origin}/`));
+    if (heard.length > 0) throw new Error(`The browser complains: ${heard.map(({ text }) => text).join("; ")}`);
   }
 
   async describe(): Promise<string> {
