@@ -145,7 +145,19 @@ async function readTokenForm(context: WebContext): Promise<URLSearchParams> {
   const body = await readBounded(context.req.raw.body, maxFormBytes, () =>
     problem("too_large", `A form may have at most ${maxFormBytes} bytes`),
   );
-  return new URLSearchParams(new TextDecoder().decode(body));
+  const form = new URLSearchParams(new TextDecoder().decode(body));
+  if (form.get("client_id") === basicClientOf(context)) form.delete("client_id");
+  return form;
+}
+
+/**
+ * The official Python client says in the form, too, who authenticates in the header (RFC 6749, section 2.3.1). The
+ * library takes that for a second way to authenticate, which it is only with a secret, or with another name.
+ */
+function basicClientOf(context: WebContext): string | undefined {
+  const encoded = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(context.req.header("authorization") ?? "")?.[1];
+  if (encoded === undefined || encoded.length % 4 !== 0) return undefined;
+  return atob(encoded).split(":")[0];
 }
 
 function headersOf(context: WebContext): Headers {

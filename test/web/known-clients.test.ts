@@ -2,8 +2,8 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 
 import { keepDocument } from "../../src/storage/oauth-clients.ts";
-import { modern, newNamespace, newToken, seedSkill } from "../harness.ts";
-import { obtainCode, redeem, register } from "./oauth-client.ts";
+import { modern, newNamespace, newToken, seedSkill, send } from "../harness.ts";
+import { obtainCode, redeem, redirectUri, register } from "./oauth-client.ts";
 import type { Registered } from "./oauth-client.ts";
 
 /**
@@ -192,6 +192,46 @@ describe("a program that registers as it does everywhere signs in", () => {
     const { status, body } = await register({ ...known["VS Code"]!.body, grant_types });
     expect(status, JSON.stringify(body)).toBe(201);
     await comesIn(body.client_id, "https://vscode.dev/redirect");
+  });
+});
+
+describe("a program that authenticates by Basic", () => {
+  const obtain = async (more: (clientId: string) => Record<string, string>) => {
+    const { path, token } = await privateNamespace();
+    // The official Python client at its defaults: it names no method, is given a secret, and also names itself.
+    const { body } = await register({ token_endpoint_auth_method: undefined });
+    const { client_id: clientId, client_secret: secret } = body as Confidential;
+    const { code, verifier, resource } = await obtainCode(token, path, { client_id: clientId });
+    const form = {
+      grant_type: "authorization_code",
+      code,
+      code_verifier: verifier,
+      redirect_uri: redirectUri,
+      resource,
+    };
+    const response = await send("/token", {
+      method: "POST",
+      headers: { authorization: `Basic ${btoa(`${clientId}:${secret!}`)}` },
+      body: new URLSearchParams({ ...form, ...more(clientId) }),
+    });
+    return { status: response.status, body: await response.json() };
+  };
+
+  it("may say in the form, too, who it is", async () => {
+    expect(await obtain(() => ({}))).toMatchObject({ status: 200, body: { scope: "skills:read" } });
+    expect(await obtain((id) => ({ client_id: id }))).toMatchObject({ status: 200, body: { scope: "skills:read" } });
+  });
+
+  it("may not be somebody else in the form, nor bring a second secret", async () => {
+    for (const [name, value] of [
+      ["client_id", "somebody-else"],
+      ["client_secret", "another"],
+    ] as const) {
+      expect(await obtain(() => ({ [name]: value }))).toMatchObject({
+        status: 400,
+        body: { error: "invalid_request" },
+      });
+    }
   });
 });
 
