@@ -222,6 +222,21 @@ describe("a namespace", () => {
     expect(await rootOf(who)).not.toContain("pushed-skill");
   });
 
+  it("says by itself of no group of the provider what its people are there: else it could take in everybody", async () => {
+    const namespace = await hostile();
+    const who = newWho();
+    const groups = [{ group: "everybody", role: "reader" }];
+    const { body } = await api("POST", `/namespaces/${namespace}/tokens`, { role: "admin" });
+    for (const token of [body["token"] as string, null]) {
+      const { status } = await api("PUT", `/namespaces/${namespace}/groups`, { groups }, token);
+      expect([401, 403]).toContain(status);
+    }
+    const said = { person: who, groups: ["everybody"], now: Date.now(), from: { address: "", agent: "" } };
+    await syncGroups(env.DB, { ...said, mintId: () => `pushed-${++people}` });
+    expect(await membersOf(namespace)).toEqual([]);
+    expect(await rootOf(who)).not.toContain("pushed-skill");
+  });
+
   it("gets no member by a group whose name is only alike", async () => {
     const namespace = await hostile();
     await api("PUT", `/namespaces/${namespace}/groups`, { groups: [{ group: "Engineering", role: "admin" }] });

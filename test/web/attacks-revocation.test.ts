@@ -273,11 +273,6 @@ describe("a write that was under way when its sign-in ended changes nothing", ()
     "a new token": (at) => ({ method: "POST", path: `${at}/tokens`, bytes: json({ role: "admin" }) }),
     "a new link": (at) => ({ method: "POST", path: `${at}/links`, bytes: json({}) }),
     "an invitation": (at) => ({ method: "POST", path: `${at}/invitations`, bytes: json({ role: "admin" }) }),
-    groups: (at) => ({
-      method: "PUT",
-      path: `${at}/groups`,
-      bytes: json({ groups: [{ group: "everybody", role: "admin" }] }),
-    }),
   };
 
   for (const [name, write] of Object.entries(writes)) {
