@@ -26,6 +26,8 @@ export interface ServerSettings {
   mayBeStale?: boolean;
   /** Which client ids that are addresses may be looked up; absent: all. */
   mayAsk?: (clientId: string) => boolean;
+  /** Counts a question to a client's host. */
+  beforeAsking?: () => Promise<void>;
 }
 
 /** What the library takes for the bindings of a Worker. */
@@ -84,9 +86,9 @@ function clientOf(key: string, settings: ServerSettings): Promise<object | null>
   if (!key.startsWith(clientKey)) return undefined;
   const clientId = key.slice(clientKey.length);
   if (documentOrigin(clientId) === undefined) return undefined;
-  const { db, now, origin: ownOrigin, mayBeStale = false, mayAsk } = settings;
+  const { db, now, origin: ownOrigin, mayBeStale = false, mayAsk, beforeAsking } = settings;
   if (mayAsk !== undefined && !mayAsk(clientId)) return Promise.resolve(null);
-  return readUsable(clientId, settings.listed ?? [], { db, now, ownOrigin, mayBeStale });
+  return readUsable(clientId, settings.listed ?? [], { db, now, ownOrigin, mayBeStale, beforeAsking });
 }
 
 /** To the other addresses of its document nothing is sent, not even that something went wrong. */

@@ -30,6 +30,8 @@ export interface DocumentSource {
   ownOrigin: string;
   /** At the token endpoint: while the host does not answer, the last document counts. */
   mayBeStale: boolean;
+  /** Called before the client's host is asked; what it throws is the outcome. */
+  beforeAsking?: (() => Promise<void>) | undefined;
 }
 
 export interface DocumentedClient {
@@ -45,6 +47,7 @@ export async function readClient(clientId: string, source: DocumentSource): Prom
   const { db, now } = source;
   const kept = await findDocument(db, clientId);
   if (kept !== undefined && kept.freshUntil > now) return JSON.parse(kept.client) as DocumentedClient;
+  await source.beforeAsking?.();
   try {
     const document = await fetchDocument(clientId, source);
     await keepDocument(db, clientId, document);

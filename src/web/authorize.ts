@@ -2,6 +2,7 @@ import { authorizationErrorRedirect, AuthorizationError } from "@cloudflare/work
 import type { AuthRequest } from "@cloudflare/workers-oauth-provider";
 import { Hono } from "hono";
 
+import { askerOf } from "../auth/asker.ts";
 import { authorizationServer, endpoints, serverEnv } from "../auth/authorization-server.ts";
 import type { ServerSettings } from "../auth/authorization-server.ts";
 import { ClientDocumentError } from "../auth/client-document.ts";
@@ -189,7 +190,17 @@ function readResource(context: WebContext, parameters: URLSearchParams): string 
 
 function settingsOf(context: WebContext, audience: string): ServerSettings {
   const listed = redirectsOf(context.env);
-  return { db: context.env.DB, origin: originOf(context), audience, now: Date.now(), listed };
+  const beforeAsking = () => countQuestion(context);
+  return { db: context.env.DB, origin: originOf(context), audience, now: Date.now(), listed, beforeAsking };
+}
+
+/**
+ * Whoever is signed in has us ask the host of a client that they name, so it is counted like a write: else they could
+ * send our requests to somebody without end. @throws Problem `rate_limited`
+ */
+async function countQuestion(context: WebContext): Promise<void> {
+  const { meter } = await askerOf(context.req.raw, { adminToken: undefined, signingKey: context.env.SIGNING_KEY });
+  await meter?.spend("writes");
 }
 
 function returnTo(context: WebContext): string {
@@ -233,7 +244,8 @@ async function answered(context: WebContext, work: () => Promise<Response>): Pro
     }
     const page = pageOf(error);
     if (page === undefined) throw error;
-    return showPage(await messagePage(page), error instanceof Problem ? error.status : 400);
+    const { status, details } = error instanceof Problem ? error : { status: 400, details: {} };
+    return showPage(await messagePage(page), status, new Headers(details.headers));
   }
 }
 

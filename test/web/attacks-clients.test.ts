@@ -430,6 +430,37 @@ describe("a client's document", () => {
     expect(asked).toEqual([id]);
   });
 
+  it("is read so often only, whoever asks: nobody sends our requests to a host without end", async () => {
+    const limited = { RATE_WRITES: "5" };
+    const ask = async (path: string, init: RequestInit = {}) => {
+      const context = createExecutionContext();
+      const headers = new Headers(init.headers);
+      headers.set("cf-connecting-ip", "203.0.113.123");
+      const response = await worker.fetch(
+        new Request(origin + path, { ...init, headers }),
+        { ...env, ...limited },
+        context,
+      );
+      await waitOnExecutionContext(context);
+      return response;
+    };
+    const person = new Person(ask);
+    await person.become({ issuer: "https://accounts.example", subject: "ada" });
+    const { id: good, document } = newClient();
+    answers[good] = served(document);
+    expect((await openConsent(person, good, `${origin}/mcp`)).status).toBe(200);
+    const statuses: number[] = [];
+    for (let again = 0; again < 6; again++) {
+      const shown = await openConsent(person, newClient().id, `${origin}/mcp`);
+      statuses.push(shown.status);
+      if (shown.status === 429) expect(shown.headers.get("retry-after")).toMatch(/^\d+$/);
+    }
+    expect(statuses).toEqual([400, 400, 400, 400, 429, 429]);
+    expect(asked).toHaveLength(5);
+    // What was read already costs nothing.
+    expect((await openConsent(person, good, `${origin}/mcp`)).status).toBe(200);
+  });
+
   it("of a client is not read for another's tokens", async () => {
     const { token, path } = await reader();
     const flow = await signInAt(token, path);
