@@ -28,6 +28,7 @@ func main() {
 		try(era, "skills/list, skills/get, directory; every file to the byte", func() (string, error) { return trySkills(ctx, where, era) })
 		try(era, "told of a publish: list_changed, and updated for a watched skill", func() (string, error) { return tryChanges(ctx, where, era) })
 		try(era, "private namespace: bearer token, read link; refused without", func() (string, error) { return tryPrivate(ctx, where, era) })
+		try(era, "its own OAuth from nothing; refreshes; asks again once that is withdrawn at /account", func() (string, error) { return trySignIn(ctx, where, era) })
 	}
 }
 

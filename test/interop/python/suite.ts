@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+import { withBrowser } from "../browser-program.ts";
 import { formatRow } from "../row.ts";
 
 /**
@@ -23,7 +24,7 @@ interface Environment {
 const common: Environment = {
   requirements: "requirements.txt",
   minors: [11, 12, 13, 14],
-  programs: ["seed_skills.py", "sdk.py", "fastmcp_client.py"],
+  programs: ["seed_skills.py", "sdk.py", "fastmcp_client.py", "sign_in.py"],
 };
 /** `Requires-Python: <3.16,>=3.12` */
 const fastAgent: Environment = {
@@ -32,26 +33,26 @@ const fastAgent: Environment = {
   programs: ["fast_agent_host.py"],
 };
 
-function main(): number {
+function main(browser: Record<string, string>): number {
   const python = findPython(common.minors);
   if (python === undefined) {
     console.log(`skipped: there is no Python 3.11 to 3.14 here, only ${foundPythons()}`);
     return 0;
   }
-  let failures = runAll(python, common);
+  let failures = runAll(python, common, browser);
   const newer = findPython(fastAgent.minors);
   if (newer === undefined) sayNotRun();
-  else failures += runAll(newer, fastAgent);
+  else failures += runAll(newer, fastAgent, browser);
   return failures === 0 ? 0 : 1;
 }
 
-function runAll(python: string, { requirements, programs }: Environment): number {
+function runAll(python: string, { requirements, programs }: Environment, browser: Record<string, string>): number {
   const interpreter = makeEnvironment(python, requirements);
   return programs.filter((program) => {
     const { status, error } = spawnSync(interpreter, [join(here, program)], {
       stdio: ["ignore", "inherit", "inherit"],
       // No bytecode beside the sources: wrangler watches this tree.
-      env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1", PYTHONWARNINGS: "ignore" },
+      env: { ...process.env, ...browser, PYTHONDONTWRITEBYTECODE: "1", PYTHONWARNINGS: "ignore" },
       timeout: 150_000,
     });
     if (status !== 0) console.log(`${program} ended with ${status ?? error?.message}`);
@@ -119,4 +120,4 @@ function sayNotRun(): void {
   );
 }
 
-process.exit(main());
+process.exit(await withBrowser(main));

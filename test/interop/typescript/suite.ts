@@ -8,12 +8,13 @@ import { tryImporters } from "./importers.ts";
 import { tryInspector } from "./inspector.ts";
 import { tryMcpc } from "./mcpc.ts";
 import { trySkillsProgram } from "./skills-program.ts";
+import { trySignIn } from "./sign-in.ts";
 import { openWorkshop } from "./workshop.ts";
 import type { Workshop } from "./workshop.ts";
 
 /**
  * TypeScript: MCP Inspector, mcpc, mcp-remote as a bridge, the MCP client of `agents`, `npx skills`, the archives it
- * installs, and the rules of ChatGPT's and Claude Code's importers. One part alone:
+ * installs, the rules of ChatGPT's and Claude Code's importers, and programs that sign in by themselves. One part alone:
  * `REGISTRY=… node test/interop/typescript/suite.ts archives`.
  */
 const parts: Record<string, (stage: Stage, workshop: Workshop) => Promise<void>> = {
@@ -23,6 +24,7 @@ const parts: Record<string, (stage: Stage, workshop: Workshop) => Promise<void>>
   bridge: tryBridge,
   agents: tryAgents,
   archives: tryArchives,
+  "sign-in": trySignIn,
   // Last, because it publishes and revokes.
   skills: trySkillsProgram,
 };

@@ -24,6 +24,8 @@ export interface Workshop {
   makeFolder(name: string): Promise<string>;
   /** Runs a program of a package to its end, by this Node. */
   run(program: Program, parameters: readonly string[], options?: { cwd?: string }): Promise<Finished>;
+  /** More packages, for one part; what they bring to run at their installation is not run. */
+  install(packages: Readonly<Record<string, string>>): Promise<void>;
   /** The file behind a program, and the version of its package. */
   find(program: Program): Promise<{ file: string; version: string }>;
   close(): Promise<void>;
@@ -44,7 +46,7 @@ export async function openWorkshop(): Promise<Workshop> {
   await mkdir(env["HOME"]!, { recursive: true });
   const close = () => rm(folder, { recursive: true, force: true });
   try {
-    await install(folder, env);
+    await install(folder, env, installed);
   } catch (error) {
     await close();
     throw error;
@@ -74,6 +76,7 @@ export async function openWorkshop(): Promise<Workshop> {
       const { file } = await find(program);
       return run(process.execPath, [file, ...parameters], { cwd, env: only(env) });
     },
+    install: (packages) => install(folder, env, packages, ["--ignore-scripts"]),
     find,
     close,
   };
@@ -106,14 +109,19 @@ function environmentIn(folder: string): Record<string, string> {
 }
 
 /** `run` adds to our own environment; whatever is not named here is taken out of it. */
-function only(env: Record<string, string>): Record<string, string | undefined> {
+export function only(env: Record<string, string>): Record<string, string | undefined> {
   const none = Object.fromEntries(Object.keys(process.env).map((name) => [name, undefined]));
   return { ...none, ...env };
 }
 
-async function install(folder: string, env: Record<string, string>): Promise<void> {
-  const wanted = Object.entries(installed).map(([name, version]) => `${name}@${version}`);
-  const flags = ["--prefix", folder, "--no-audit", "--no-fund", "--save-exact", "--loglevel", "error"];
+async function install(
+  folder: string,
+  env: Record<string, string>,
+  packages: Readonly<Record<string, string>>,
+  more: readonly string[] = [],
+): Promise<void> {
+  const wanted = Object.entries(packages).map(([name, version]) => `${name}@${version}`);
+  const flags = ["--prefix", folder, "--no-audit", "--no-fund", "--save-exact", "--loglevel", "error", ...more];
   const { code, stderr } = await run("npm", ["install", ...flags, ...wanted], { cwd: folder, env: only(env) });
   if (code !== 0) throw new Error(`npm could not install ${wanted.join(", ")}: ${stderr.slice(0, 500)}`);
 }
