@@ -24,7 +24,7 @@ export async function runSuite(url: string, parameters: readonly string[], outpu
 }
 
 /** One folder a scenario, `server-{scenario}-{time}`, with the checks in JSON. */
-async function readChecks(outputFolder: string): Promise<Check[]> {
+export async function readChecks(outputFolder: string): Promise<Check[]> {
   const folders = await readdir(outputFolder);
   const read = folders.map(async (folder) => {
     const scenario = folder.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, "");

@@ -32,7 +32,7 @@ async function tryWithdrawal(client: Client, stage: Stage, { chromium, applicati
   await attempt(client, "the account page: where and when it was used, withdraw, sign out", async () => {
     const person = await chromium.person();
     const window = await person.window();
-    const asked = await application.ask(`${stage.origin}/me/mcp/${stage.privateNamespace}`);
+    const asked = application.ask(`${stage.origin}/me/mcp/${stage.privateNamespace}`);
     await reachConsent(window, asked, await newToken(stage));
     const tokens = await asked.redeem(await decide(window, application, "Allow"));
     await window.open(account);
@@ -72,7 +72,7 @@ async function trySideBySide(client: Client, stage: Stage, { chromium, applicati
     const person = await chromium.person();
     const [left, right] = [await person.window(), await person.window()];
     const resource = `${stage.origin}/me/mcp`;
-    const [first, second] = [await application.ask(resource), await application.ask(resource)];
+    const [first, second] = [application.ask(resource), application.ask(resource)];
     for (const [window, asked] of [
       [left, first],
       [right, second],
@@ -97,7 +97,7 @@ async function trySideBySide(client: Client, stage: Stage, { chromium, applicati
 async function switchAccount(stage: Stage, application: Application, windows: { left: Window; right: Window }) {
   const { left, right } = windows;
   const resource = `${stage.origin}/me/mcp`;
-  const [first, second] = [await application.ask(resource), await application.ask(resource)];
+  const [first, second] = [application.ask(resource), application.ask(resource)];
   await left.open(first.address);
   await right.open(second.address);
   for (const window of [left, right]) await window.mustSay(`of the namespace ${stage.privateNamespace}`);
@@ -126,7 +126,7 @@ async function tryBack(client: Client, stage: Stage, { chromium, application }: 
   await attempt(client, "the back button after Allow", async () => {
     const person = await chromium.person();
     const window = await person.window();
-    const asked = await application.ask(`${stage.origin}/me/mcp/${stage.privateNamespace}`);
+    const asked = application.ask(`${stage.origin}/me/mcp/${stage.privateNamespace}`);
     await reachConsent(window, asked, await newToken(stage));
     const answer = await decide(window, application, "Allow");
     const before = application.arrived.length;

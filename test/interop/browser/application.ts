@@ -9,8 +9,8 @@ export interface Application {
   redirectUri: string;
   /** What came to its listener, in order. */
   arrived: Arrival[];
-  /** Where the application would send the person, for an address of the registry. */
-  ask(resource: string, scope?: string): Promise<Asked>;
+  /** Where the application would send the person, for an address of the registry. `changed`: parameters, as it gets them wrong. */
+  ask(resource: string, changed?: Record<string, string>): Asked;
   stop(): Promise<void>;
 }
 
@@ -42,15 +42,16 @@ interface Endpoints {
 
 export const userAgent = "a-host/1.0";
 
-export async function startApplication(origin: string, name: string): Promise<Application> {
+/** `host`: by which of its names it calls this machine. */
+export async function startApplication(origin: string, name: string, host = "127.0.0.1"): Promise<Application> {
   const arrived: Arrival[] = [];
   const server = createServer(({ url, headers }, response) => {
     // A browser asks for an icon by itself.
     if (url!.startsWith("/callback")) arrived.push({ url: new URL(url!, redirectUri), headers });
     response.writeHead(200, { "content-type": "text/html" }).end("<p>You may close this window</p>");
   });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`;
+  await new Promise<void>((done) => server.listen(0, host === "[::1]" ? "::1" : "127.0.0.1", done));
+  const redirectUri = `http://${host}:${(server.address() as AddressInfo).port}/callback`;
   const endpoints = await answerOf<Endpoints>(await fetch(`${origin}/.well-known/oauth-authorization-server`));
   const registered = await fetch(endpoints.registration_endpoint, {
     method: "POST",
@@ -61,7 +62,7 @@ export async function startApplication(origin: string, name: string): Promise<Ap
   return {
     redirectUri,
     arrived,
-    ask: async (resource, scope = "skills:read") => newQuestion(endpoints, { client_id, redirectUri, resource, scope }),
+    ask: (resource, changed = {}) => newQuestion(endpoints, { client_id, redirectUri, resource, changed }),
     stop: () => new Promise<void>((done) => void server.close(() => done()).closeAllConnections()),
   };
 }
@@ -70,10 +71,10 @@ interface Question {
   client_id: string;
   redirectUri: string;
   resource: string;
-  scope: string;
+  changed: Record<string, string>;
 }
 
-function newQuestion(endpoints: Endpoints, { client_id, redirectUri, resource, scope }: Question): Asked {
+function newQuestion(endpoints: Endpoints, { client_id, redirectUri, resource, changed }: Question): Asked {
   const verifier = randomBytes(32).toString("base64url");
   const state = randomBytes(8).toString("hex");
   const address = new URL(endpoints.authorization_endpoint);
@@ -82,10 +83,11 @@ function newQuestion(endpoints: Endpoints, { client_id, redirectUri, resource, s
     client_id,
     redirect_uri: redirectUri,
     resource,
-    scope,
+    scope: "skills:read",
     state,
     code_challenge: createHash("sha256").update(verifier).digest("base64url"),
     code_challenge_method: "S256",
+    ...changed,
   }).toString();
   const post = (fields: Record<string, string>) =>
     fetch(endpoints.token_endpoint, { method: "POST", body: new URLSearchParams({ client_id, resource, ...fields }) });

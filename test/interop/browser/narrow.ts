@@ -9,7 +9,7 @@ import { decide, newToken, signIn } from "./sign-in.ts";
 import type { Window } from "./window.ts";
 
 /** On a narrow screen, and without a mouse. */
-const narrow = { width: 320, height: 640 };
+export const narrow = { width: 320, height: 640 };
 /** More than any of the pages has to stop at. */
 const maxStops = 20;
 const longName = "AHostWhoseNameHasNoPlaceToBreakAndGoesOnForLongerThanAnyLineOfAPhone";
@@ -25,15 +25,12 @@ async function tryWidth(client: Client, stage: Stage, chromium: Chromium): Promi
     const application = await startApplication(stage.origin, longName);
     const window = await (await chromium.person()).window();
     await window.page.setViewport(narrow);
-    const asked = await application.ask(
-      `${stage.origin}/me/mcp/${stage.privateNamespace}`,
-      "skills:read skills:publish",
-    );
+    const asked = application.ask(`${stage.origin}/me/mcp/${stage.privateNamespace}`, {
+      scope: "skills:read skills:publish",
+    });
     const seen: string[] = [];
     const look = async (heading: string) => {
-      equal(await window.page.$eval("h1", ({ textContent }) => textContent), heading);
-      const { wide, at } = await sideways(window);
-      deepEqual([wide, at], [narrow.width, 0], heading);
+      await fits(window, heading);
       seen.push(heading);
     };
     await window.open(asked.address);
@@ -55,19 +52,21 @@ async function tryWidth(client: Client, stage: Stage, chromium: Chromium): Promi
   });
 }
 
-/** How wide what can be scrolled to is, and how far it goes when somebody tries. */
-async function sideways({ page }: Window): Promise<{ wide: number; at: number }> {
-  return page.evaluate(() => {
+/** The page with this heading is as wide as the window, and moves nowhere when somebody tries. */
+export async function fits({ page }: Window, heading: string): Promise<void> {
+  equal(await page.$eval("h1", ({ textContent }) => textContent), heading);
+  const { wide, at } = await page.evaluate(() => {
     scrollTo(10_000, 0);
     return { wide: document.documentElement.scrollWidth, at: scrollX };
   });
+  deepEqual([wide, at], [narrow.width, 0], heading);
 }
 
 async function tryKeyboard(client: Client, stage: Stage, chromium: Chromium): Promise<void> {
   await attempt(client, "by keyboard alone: sign-in and consent", async () => {
     const application = await startApplication(stage.origin, "A host on this computer");
     const window = await (await chromium.person()).window();
-    const asked = await application.ask(`${stage.origin}/me/mcp/${stage.privateNamespace}`);
+    const asked = application.ask(`${stage.origin}/me/mcp/${stage.privateNamespace}`);
     await window.open(asked.address);
     const first = await tabTo(window, "Registry token");
     await window.page.keyboard.type(await newToken(stage));

@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from "node:assert/strict";
 
+import { maxNamespaceLength } from "../../../src/domain/limits.ts";
 import { limitsForTests } from "../../limits-for-tests.ts";
 import { skill } from "../../wire/library.ts";
 import { startOpenIdProvider } from "../../wire/openid-provider.ts";
@@ -13,6 +14,7 @@ import { namespacesOf } from "./account.ts";
 import { skillsAt, startApplication } from "./application.ts";
 import type { Application } from "./application.ts";
 import type { Chromium } from "./chromium.ts";
+import { fits, narrow } from "./narrow.ts";
 import { decide } from "./sign-in.ts";
 import type { Window } from "./window.ts";
 
@@ -35,6 +37,7 @@ export async function tryPeople(_: Stage, chromium: Chromium): Promise<void> {
   const house = { origin, operator: new RegistryClient(origin, operatorToken), provider, application };
   await tryGroups(client, house, chromium);
   await tryInvitation(client, house, chromium);
+  await tryWidth(client, house, chromium);
   await application.stop();
   await stop();
   await provider.stop();
@@ -53,7 +56,7 @@ async function tryGroups(client: Client, house: House, chromium: Chromium): Prom
     }
     provider.people.set("ada", ["engineering", "staff"]);
     const window = await (await chromium.person()).window();
-    const asked = await application.ask(`${origin}/me/mcp`);
+    const asked = application.ask(`${origin}/me/mcp`);
     await window.open(asked.address);
     equal(window.url.pathname, "/sign-in");
     await signInAs(window, "ada", provider);
@@ -82,7 +85,7 @@ async function tryInvitation(client: Client, house: House, chromium: Chromium): 
     await window.press("Accept the invitation");
     equal(window.url.pathname, "/account");
     await window.mustSay("visitors publisher");
-    const asked = await application.ask(`${origin}/me/mcp`);
+    const asked = application.ask(`${origin}/me/mcp`);
     await window.open(asked.address);
     const tokens = await asked.redeem(await decide(window, application, "Allow"));
     ok(namespacesOf(await skillsAt(asked.resource, tokens)).has("visitors"));
@@ -90,6 +93,33 @@ async function tryInvitation(client: Client, house: House, chromium: Chromium): 
     await window.open(made["page"] as string);
     equal(window.status, 404, await window.describe());
     return "by signing in at the provider; the skills are there at once, and the link is spent";
+  });
+}
+
+async function tryWidth(client: Client, house: House, chromium: Chromium): Promise<void> {
+  await attempt(client, "320 px wide: the pages of such a person", async () => {
+    const { origin, operator, provider } = house;
+    const namespace = "w".repeat(maxNamespaceLength);
+    const person = "somebody-whose-mail-address-is-longer-than-any-line-of-a-phone-and-has-no-place-to-break";
+    await operator.createNamespace(namespace, "private");
+    await must(operator.json("PATCH", `/namespaces/${namespace}`, { title: person }));
+    const made = await must(operator.json("POST", `/namespaces/${namespace}/invitations`, { role: "admin" }));
+    provider.people.set(person, []);
+    const window = await (await chromium.person()).window();
+    await window.page.setViewport(narrow);
+    await window.open(`${origin}/sign-in`);
+    await fits(window, "Sign in");
+    await window.open(made["page"] as string);
+    await fits(window, `Join the namespace ${namespace}?`);
+    await signInAs(window, person, provider, "Sign in to accept");
+    await window.mustSay(person);
+    await fits(window, `Join the namespace ${namespace}?`);
+    await window.press("Accept the invitation");
+    await window.mustSay(person, namespace);
+    await fits(window, "Your account");
+    await window.open(made["page"] as string);
+    await window.mustSay("invitation");
+    await fits(window, "There is nothing here");
   });
 }
 

@@ -2,6 +2,7 @@ import { deepEqual, equal, ok } from "node:assert/strict";
 
 import { RegistryClient } from "../../wire/registry-client.ts";
 import { attempt } from "../typescript/attempt.ts";
+import type { Client } from "../typescript/attempt.ts";
 import type { Stage } from "../stage.ts";
 import { skillsAt, startApplication } from "./application.ts";
 import type { Application, Asked } from "./application.ts";
@@ -12,41 +13,88 @@ import type { Window } from "./window.ts";
 export async function trySignIn(stage: Stage, chromium: Chromium): Promise<void> {
   const client = { client: "Chromium", version: chromium.version, era: "OAuth 2.1" };
   const application = await startApplication(stage.origin, "A host on this computer");
-  const resource = `${stage.origin}/me/mcp/${stage.privateNamespace}`;
+  const way = { stage, chromium, application, resource: `${stage.origin}/me/mcp/${stage.privateNamespace}` };
+  await tryAllow(client, way);
+  await tryDeny(client, way);
+  await tryWrong(client, way);
+  await tryNames(client, way);
+  await application.stop();
+}
 
-  await attempt(
-    client,
-    "without scripts: from an application's address by a pasted token to Allow, and back",
-    async () => {
-      const person = await chromium.person();
-      const window = await person.window();
-      const asked = await application.ask(resource);
-      await reachConsent(window, asked, stage.readerToken);
-      await window.mustSay("A host on this computer", resource, "This computer");
-      await hasGuardedCookie(person);
-      const answer = await decide(window, application, "Allow");
-      const tokens = await asked.redeem(answer);
-      const skills = await skillsAt(resource, tokens);
-      deepEqual(skills, [`skill://${stage.privateNamespace}/inner-secret/SKILL.md`]);
-      window.mustBeContent(stage.origin);
-      return "code, state and iss came; the token lists the private skill";
-    },
-  );
+interface Way {
+  stage: Stage;
+  chromium: Chromium;
+  application: Application;
+  resource: string;
+}
 
+async function tryAllow(client: Client, { stage, chromium, application, resource }: Way): Promise<void> {
+  const tried = "without scripts: from an application's address by a pasted token to Allow, and back";
+  await attempt(client, tried, async () => {
+    const person = await chromium.person();
+    const window = await person.window();
+    const asked = application.ask(resource);
+    await reachConsent(window, asked, stage.readerToken);
+    await window.mustSay("A host on this computer", resource, "This computer");
+    await hasGuardedCookie(person);
+    const answer = await decide(window, application, "Allow");
+    const tokens = await asked.redeem(answer);
+    const skills = await skillsAt(resource, tokens);
+    deepEqual(skills, [`skill://${stage.privateNamespace}/inner-secret/SKILL.md`]);
+    window.mustBeContent(stage.origin);
+    return "code, state and iss came; the token lists the private skill";
+  });
+}
+
+async function tryDeny(client: Client, { stage, chromium, application, resource }: Way): Promise<void> {
   await attempt(client, "Deny", async () => {
     const window = await (await chromium.person()).window();
-    const asked = await application.ask(resource);
+    const asked = application.ask(resource);
     await reachConsent(window, asked, stage.readerToken);
-    const { searchParams } = await decide(window, application, "Deny");
-    deepEqual(
-      ["error", "state", "iss", "code"].map((name) => searchParams.get(name)),
-      ["access_denied", asked.state, stage.origin, null],
-    );
+    isError(await decide(window, application, "Deny"), "access_denied", { asked, stage });
     window.mustBeContent(stage.origin);
     return "error=access_denied came back, with state and iss, and no code";
   });
+}
 
-  await application.stop();
+async function tryWrong(client: Client, { stage, chromium, application, resource }: Way): Promise<void> {
+  await attempt(client, "an application that asks for what cannot be", async () => {
+    const window = await (await chromium.person()).window();
+    const asked = application.ask(resource, { code_challenge_method: "plain" });
+    await window.open(asked.address);
+    // Straight from the form of the sign-in page, whose policy lets no redirect leave.
+    await signIn(window, stage.readerToken);
+    await window.mustSay("The application asked for something that cannot be");
+    await window.follow("Go back to the application");
+    isError(arrivedAt(window, application), "invalid_request", { asked, stage });
+    await window.open(asked.address);
+    isError(arrivedAt(window, application), "invalid_request", { asked, stage });
+    equal(application.arrived.filter(({ url }) => url.searchParams.get("state") === asked.state).length, 2);
+    return "told by a link after the sign-in form, and at once when signed in; error=invalid_request came back";
+  });
+}
+
+async function tryNames(client: Client, { stage, chromium, resource }: Way): Promise<void> {
+  await attempt(client, "applications that call this machine localhost and [::1]", async () => {
+    for (const host of ["localhost", "[::1]"]) {
+      const application = await startApplication(stage.origin, "A host on this computer", host);
+      const window = await (await chromium.person()).window();
+      const asked = application.ask(resource);
+      await reachConsent(window, asked, stage.readerToken);
+      ok(Array.isArray(await skillsAt(resource, await asked.redeem(await decide(window, application, "Allow")))), host);
+      window.mustBeContent(stage.origin);
+      await application.stop();
+    }
+    return "the policy of the consent page lets the browser go there";
+  });
+}
+
+function isError({ searchParams }: URL, error: string, { asked, stage }: { asked: Asked; stage: Stage }): void {
+  const names = ["error", "state", "iss", "code"];
+  deepEqual(
+    names.map((name) => searchParams.get(name)),
+    [error, asked.state, stage.origin, null],
+  );
 }
 
 /** Each of its own is an account of its own. */
@@ -74,6 +122,10 @@ export async function decide(window: Window, application: Application, decision:
   await window.press(decision);
   await window.mustSay("You may close this window");
   equal(application.arrived.length, before + 1);
+  return arrivedAt(window, application);
+}
+
+function arrivedAt(window: Window, application: Application): URL {
   const { url, headers } = application.arrived.at(-1)!;
   equal(url.href, window.url.href);
   // What the application asked for, and whatever else stood in the address, is nothing that others need to know.
