@@ -46,7 +46,8 @@ CREATE INDEX oauth_documents_by_age ON oauth_documents (fetched_at);
 
 -- What somebody has allowed a client at one address: with the rights of a token, which it dies with, or of a person.
 -- namespace: that of the address; NULL: an address of the whole registry, where a person has the rights of all their
--- memberships. last_used_from: who the client said it is, and from where.
+-- memberships. roles: at the API, of a person, in which namespaces they allowed it and what they were there then; what
+-- they become later is nothing that they allowed. last_used_from: who the client said it is, and from where.
 CREATE TABLE grants (
   id              TEXT NOT NULL PRIMARY KEY,
   user_id         TEXT NOT NULL,
@@ -56,6 +57,7 @@ CREATE TABLE grants (
   audience        TEXT NOT NULL,
   namespace       TEXT,
   scopes          TEXT NOT NULL CHECK (json_valid(scopes)),
+  roles           TEXT CHECK (roles IS NULL OR json_valid(roles)),
   token_id        TEXT,
   issuer          TEXT,
   subject         TEXT,
@@ -115,3 +117,21 @@ ALTER TABLE members ADD COLUMN via_group TEXT;
 ALTER TABLE members ADD COLUMN until INTEGER;
 CREATE INDEX members_by_group ON members (namespace, via_group) WHERE via_group IS NOT NULL;
 CREATE INDEX members_ending ON members (until) WHERE until IS NOT NULL;
+
+-- Whether they signed in as whom they say they are. Who accepted an invitation through the API said it themselves: it
+-- is good for what is minted there, and puts nothing before the person of that name when they sign in.
+ALTER TABLE members ADD COLUMN is_proven INTEGER NOT NULL DEFAULT 0 CHECK (is_proven IN (0, 1));
+
+-- Whoever becomes a member again has to be asked again.
+CREATE TRIGGER grants_end_with_their_membership AFTER DELETE ON members
+BEGIN
+  DELETE FROM oauth_records WHERE key IN (
+    SELECT 'grant:' || user_id || ':' || id FROM grants
+    WHERE issuer = OLD.issuer AND subject = OLD.subject AND namespace = OLD.namespace);
+  UPDATE grants SET roles = json_remove(roles, '$."' || OLD.namespace || '"')
+  WHERE issuer = OLD.issuer AND subject = OLD.subject AND roles IS NOT NULL;
+END;
+
+-- What a sign-in made, and what that made, which goes when it is withdrawn.
+CREATE INDEX tokens_by_minter ON tokens (minted_by);
+CREATE INDEX invitations_by_creator ON invitations (created_by) WHERE revoked_at IS NULL AND accepted_at IS NULL;

@@ -18,6 +18,7 @@ CREATE TABLE trusted_publishers (
 
 CREATE INDEX trusted_publishers_by_namespace ON trusted_publishers (namespace, created_at, id);
 CREATE INDEX trusted_publishers_by_issuer ON trusted_publishers (issuer, namespace);
+CREATE INDEX trusted_publishers_by_creator ON trusted_publishers (created_by);
 
 -- Tokens of jobs that were exchanged, until they have run out by themselves: the hash of issuer and token id.
 CREATE TABLE oidc_used (

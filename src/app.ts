@@ -24,6 +24,7 @@ import { securityTxt } from "./api/security-txt.ts";
 import { serversApi } from "./api/servers.ts";
 import { skillsApi } from "./api/skills.ts";
 import { statisticsApi } from "./api/statistics.ts";
+import { meApi } from "./api/me.ts";
 import { tokensApi } from "./api/tokens.ts";
 import { checkHost, checkOrigin, openToAll, secureHeaders } from "./boundary.ts";
 import { isMcpPath } from "./domain/address.ts";
@@ -98,6 +99,7 @@ for (const path of ["/mcp", "/mcp/*", "/me/mcp", "/me/mcp/*", "/r/:secret/mcp"])
 export const publisherApis = [
   namespacesApi,
   tokensApi,
+  meApi,
   membersApi,
   invitationsApi,
   linksApi,

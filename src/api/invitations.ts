@@ -120,7 +120,7 @@ invitationsApi.post("/invitations/:secret", async (context) => {
   };
   const actor = { principal, namespace: offer.namespace, now, from: originOf(context) };
   await acceptInvitation(context.env.DB, actor, { invitation: { id: offer.id, secretHash }, member, token });
-  const added = { added_at: now, added_by: formatPrincipal(principal), via_group: null, until: null };
+  const added = { added_at: now, added_by: formatPrincipal(principal), via_group: null, until: null, is_proven: 0 };
   const shown = { ...person, ...added, id: member.id, role: offer.role };
   return context.json(
     {

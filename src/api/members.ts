@@ -94,5 +94,6 @@ const nobody = { issuer: "", subject: "" };
 export function formatMember(row: MemberRow) {
   const { id, issuer, subject, role, added_by, via_group } = row;
   const added_at = formatTime(row.added_at);
-  return { id, issuer, subject, role, added_at, added_by, via_group, until: formatTimeOrNull(row.until) };
+  const until = formatTimeOrNull(row.until);
+  return { id, issuer, subject, role, added_at, added_by, via_group, until, proven: row.is_proven === 1 };
 }

@@ -7,14 +7,16 @@ import { mintId, mintSecret } from "../auth/tokens.ts";
 import { clientPrefixOf } from "../domain/client-address.ts";
 import { defaultTokenDays, maxHoldersShown, maxNamespaceDescriptionLength, maxTitleLength } from "../domain/limits.ts";
 import { parseNewNamespace } from "../domain/names.ts";
+import type { Namespace } from "../domain/names.ts";
 import { may, namespaceCreators } from "../domain/policy.ts";
 import type { NamespaceCreators } from "../domain/policy.ts";
-import { memberOf } from "../domain/principal.ts";
+import { isPerson, memberOf } from "../domain/principal.ts";
 import type { Principal } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { orNotFound } from "../storage/catalog.ts";
 import { Collections } from "../storage/collections.ts";
+import { listMemberships } from "../storage/grants.ts";
 import {
   changeNamespace,
   createNamespace,
@@ -79,14 +81,16 @@ namespacesApi.post("/namespaces", async (context) => {
 });
 
 namespacesApi.get("/namespaces", async (context) => {
-  const { principal } = await identify(context, undefined);
+  const { principal, now } = await identify(context, undefined);
+  const people = await membershipsOf(context, principal, now);
+  const own = people ?? ownOf(principal);
   const { items, next } = await readPage<NamespaceRow>(context, {
     list: "namespaces",
     key: /^[a-z0-9-]+$/,
-    load: (key, limit) => listNamespaces(context.env.DB, principal, key ?? "", limit),
+    load: (key, limit) => listNamespaces(context.env.DB, own, key ?? "", limit),
     keyOf: (row) => row.name,
   });
-  const namespaces = items.map((row) => formatNamespace(row, seesAll(principal, row)));
+  const namespaces = items.map((row) => formatNamespace(row, people?.includes(row.name) ?? seesAll(principal, row)));
   return context.json({ namespaces, next_cursor: next });
 });
 
@@ -127,6 +131,18 @@ namespacesApi.delete("/namespaces/:namespace", async (context) => {
   await tellNamespace(context, namespace);
   return context.body(null, 204);
 });
+
+/** Where a person who signed in is a member; undefined: the caller is none. */
+async function membershipsOf(context: ApiContext, principal: Principal, now: number) {
+  if (!isPerson(principal)) return undefined;
+  const memberships = await listMemberships(context.env.DB, principal.member, now, principal.grant);
+  return memberships.map(({ namespace }) => namespace);
+}
+
+function ownOf(principal: Principal): readonly Namespace[] | "all" {
+  if (principal.kind === "operator") return "all";
+  return principal.kind === "token" && principal.namespace !== undefined ? [principal.namespace] : [];
+}
 
 /** What a change would touch: the namespace as it would be, and the collections that hold skills of it. */
 async function foretell(context: ApiContext, caller: Caller, row: NamespaceRow) {

@@ -13,7 +13,7 @@ import { problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { findToken, listTokens, mintToken, revokeToken, rotateToken, tokenEnded } from "../storage/tokens.ts";
 import type { NewToken, TokenRow } from "../storage/tokens.ts";
-import { identify, requireCaller } from "./caller.ts";
+import { requireCaller } from "./caller.ts";
 import { tellRights } from "./news.ts";
 import type { ApiContext, Caller } from "./caller.ts";
 import { label, millisecondsPerDay, millisecondsPerHour, role, wholeNumber } from "./fields.ts";
@@ -92,26 +92,6 @@ tokensApi.post("/namespaces/:namespace/tokens/:id/rotate", async (context) => {
   return mint(context, caller, wanted, { id: old.id, endsAt });
 });
 
-/** Whose the credential of the request is, for scripts that were handed one. */
-tokensApi.get("/me", async (context) => {
-  const { principal } = await identify(context, undefined);
-  if (principal.kind !== "token") return context.json({ kind: principal.kind });
-  const { id, grant, namespace = null } = principal;
-  const row = namespace === null ? undefined : await findToken(context.env.DB, namespace, "token", id);
-  return context.json({
-    kind: grant === undefined ? principal.kind : "grant",
-    id: grant ?? id,
-    namespace,
-    // What counts by now: a member's token has no more than the member.
-    role: principal.role,
-    scopes: principal.scopes,
-    path: pathOf(principal.below),
-    label: row?.label ?? null,
-    expires_at: formatTimeOrNull(row?.expires_at ?? null),
-    member: principal.member ?? null,
-  });
-});
-
 /** @throws Problem `forbidden` for rights that the caller does not have */
 export function requireGrantable(caller: Caller, wanted: readonly Scope[]): void {
   if (mayGrant(caller.principal, wanted)) return;
@@ -164,10 +144,10 @@ async function tokenOf(context: ApiContext, caller: Caller): Promise<TokenRow> {
   return row;
 }
 
-function scopesIn({ role, scopes }: { role: Role; scopes: string | null }): readonly Scope[] {
+export function scopesIn({ role, scopes }: { role: Role; scopes: string | null }): readonly Scope[] {
   return scopesOf({ role, explicitScopes: scopes === null ? undefined : (JSON.parse(scopes) as Scope[]) });
 }
 
-function pathOf(below: string): string | null {
+export function pathOf(below: string): string | null {
   return below === "" ? null : below.slice(0, -1);
 }

@@ -20,6 +20,8 @@ export const spentTokenMs = refreshTokenSeconds * 1_000;
 export const maxTokenAttempts = 10;
 /** A person connects tens of clients; past this the oldest has to ask again. */
 export const maxGrantsPerUser = 200;
+/** Of the namespaces of one person, wherever all are shown or allowed at once; nobody is a member of a thousand. */
+export const maxMembershipsShown = 1_000;
 /** Form bodies of the token endpoint and of the pages: codes, verifiers and addresses, a few KiB. */
 export const maxFormBytes = 32 * KiB;
 /** Of the address that leads to the consent page, in bytes: browsers and proxies carry 8 KiB. */

@@ -59,6 +59,11 @@ export function formatPrincipal(principal: Principal): string {
   return principal.kind === "link" ? `link:${principal.id}` : principal.kind;
 }
 
+/** Somebody who signed in as themselves, and not with a token. */
+export function isPerson(principal: Principal): principal is TokenPrincipal & { member: Person } {
+  return principal.kind === "token" && principal.id === "" && principal.member !== undefined;
+}
+
 export function memberOf(principal: Principal): Person | undefined {
   return principal.kind === "token" ? principal.member : undefined;
 }

@@ -67,7 +67,7 @@ LEFT JOIN members m ON ${signedIn.person} AND ${isMemberNow("m")} AND ${signedIn
 
 const signedInGate = gateSql({
   columns: `coalesce(t.issuer, a.issuer) AS issuer, coalesce(t.subject, a.subject) AS subject,
-  g.id AS grant_id, g.last_used_at AS grant_used_at, r.value -> 'scope' AS granted, r.expires_at AS access_expires_at`,
+  g.id AS grant_id, iif(g.roles IS NULL, m.role, g.roles ->> m.namespace) AS allowed_role, g.last_used_at AS grant_used_at, r.value -> 'scope' AS granted, r.expires_at AS access_expires_at`,
   joins: `
 LEFT JOIN allowed a
 LEFT JOIN grants g ON g.id = a.grant_id
@@ -75,12 +75,12 @@ LEFT JOIN oauth_records r ON r.key = ?1 ->> 'key' AND g.id IS NOT NULL`,
   person: `m.namespace = coalesce(t.namespace, n.name) AND m.issuer = coalesce(t.issuer, a.issuer)
   AND m.subject = coalesce(t.subject, a.subject)`,
   // A person who signed in for one namespace is a member there and nowhere else.
-  isHere: `(t.id IS NOT NULL OR a.namespace IS NULL OR a.namespace = m.namespace)`,
+  isHere: `(t.id IS NOT NULL OR (m.is_proven AND (a.namespace IS NULL OR a.namespace = m.namespace)))`,
 });
 
 /** For whoever did not sign in, as in viewer.ts. */
 const plainGate = gateSql({
-  columns: `t.issuer, t.subject, NULL AS grant_id`,
+  columns: `t.issuer, t.subject, NULL AS grant_id, m.role AS allowed_role`,
   joins: "",
   person: `m.namespace = t.namespace AND m.issuer = t.issuer AND m.subject = t.subject`,
   isHere: "true",
@@ -113,6 +113,8 @@ interface GateRow {
   expires_at: number;
   member_namespace: Namespace | null;
   member_role: Role | null;
+  /** What a person was there when they allowed it. */
+  allowed_role: Role | null;
   grant_id: string | null;
   grant_used_at: number | null;
   granted: string | null;
@@ -152,7 +154,9 @@ function readBearer(row: GateRow): GateToken | undefined {
   }
   if (row.issuer === null || row.subject === null) return undefined;
   const member = { issuer: row.issuer, subject: row.subject };
-  const person = { ...nobody, namespace: row.member_namespace ?? undefined, ...rightsOf(row.member_role), member };
+  const role = lower(row.member_role, row.allowed_role);
+  const namespace = role === null ? undefined : (row.member_namespace ?? undefined);
+  const person = { ...nobody, namespace, ...rightsOf(role), member };
   return row.grant_id === null ? person : heldTo(row, person, row.grant_id);
 }
 
@@ -188,7 +192,7 @@ function heldTo(row: GateRow, token: GateToken, id: string): GateToken {
 function readToken(row: GateRow, id: string): GateToken | undefined {
   const member = row.issuer === null ? undefined : { issuer: row.issuer, subject: row.subject! };
   if (member !== undefined && row.member_role === null) return undefined;
-  const role = row.member_role !== null && ranks[row.member_role] < ranks[row.role] ? row.member_role : row.role;
+  const role = lower(row.member_role ?? row.role, row.role)!;
   const own = row.scopes === null ? scopesOfRole[row.role] : (JSON.parse(row.scopes) as Scope[]);
   const ceiling = row.member_role === null ? own : scopesOfRole[row.member_role];
   return {
@@ -205,6 +209,11 @@ function readToken(row: GateRow, id: string): GateToken | undefined {
     lastUsedAt: row.last_used_at,
     expiresAt: row.expires_at,
   };
+}
+
+function lower(one: Role | null, other: Role | null): Role | null {
+  if (one === null || other === null) return null;
+  return ranks[one] < ranks[other] ? one : other;
 }
 
 const ranks: Readonly<Record<Role, number>> = { reader: 0, publisher: 1, admin: 2 };

@@ -1,8 +1,11 @@
 import type { Namespace } from "../domain/names.ts";
-import type { Person, Role, Scope } from "../domain/principal.ts";
-import { maxGrantsPerUser } from "../domain/limits.ts";
+import { formatPrincipal } from "../domain/principal.ts";
+import type { Person, Role, Scope, TokenPrincipal } from "../domain/principal.ts";
+import { withoutSecrets } from "../domain/redact.ts";
+import { maxGrantsPerUser, maxMembershipsShown } from "../domain/limits.ts";
 import { commit, runGuarded } from "./change.ts";
-import type { Actor, Origin } from "./rights.ts";
+import { rankOf } from "./rights.ts";
+import type { Origin } from "./rights.ts";
 import type { Place } from "./tokens.ts";
 
 /** What somebody has allowed a client at one address. Ended by removing it, with every record of the library's. */
@@ -28,32 +31,45 @@ export interface NewGrant {
   /** Of the address; undefined: of the whole registry. */
   namespace: Namespace | undefined;
   scopes: readonly Scope[];
+  /** Of a person at the API: where they allow it, and what they are there. */
+  roles: Readonly<Record<Namespace, Role>> | undefined;
   account: { tokenId: string } | { person: Person };
 }
 
 /**
- * `actor`: in whose namespace it is written down; undefined for a person at an address of the whole registry.
+ * Written down in the namespace of whoever allows it; of a person at the API, wherever the client could change
+ * something from now on; and of one who only reads at an address of the whole registry, nowhere.
  * @throws Problem `invalid_token` when the token ended meanwhile
  */
-export async function createGrant(
-  db: D1Database,
-  actor: Actor | undefined,
-  grant: NewGrant,
-  now: number,
-): Promise<void> {
-  const { id, client, audience, scopes } = grant;
+export async function createGrant(db: D1Database, by: Allowing, grant: NewGrant): Promise<void> {
+  const { id, client, audience, scopes, roles } = grant;
+  const { principal, now, from } = by;
   const statements = [db.prepare(insert).bind(...boundOf(grant), now), ...trim(db, grant.userId)];
   if (client.domain === undefined) statements.push(db.prepare(useRegistration).bind(client.id, now));
-  if (actor === undefined) return runGuarded(db, statements);
   const after = { client: client.id, name: client.name, address: audience, scopes };
-  await commit(db, actor, { event: { action: "allow-client", target: `grants/${id}`, after }, statements });
+  const { namespace } = principal;
+  if (namespace !== undefined) {
+    const event = { action: "allow-client", target: `grants/${id}`, after };
+    return commit(db, { principal, namespace, now, from }, { event, statements });
+  }
+  const line = [JSON.stringify(roles ?? {}), now, formatPrincipal(principal), id, from.address, from.agent];
+  const places = db.prepare(recordAllowed).bind(...line, withoutSecrets(JSON.stringify(after)));
+  await runGuarded(db, [places, ...statements]);
 }
 
-function boundOf({ id, userId, client, audience, namespace, scopes, account }: NewGrant) {
+/** Who allows it: what `Actor` says, of somebody who may have no namespace. */
+export interface Allowing {
+  principal: TokenPrincipal;
+  now: number;
+  from: Origin;
+}
+
+function boundOf({ id, userId, client, audience, namespace, scopes, roles, account }: NewGrant) {
   const { issuer = null, subject = null } = "person" in account ? account.person : {};
   const tokenId = "tokenId" in account ? account.tokenId : null;
   const about = [client.id, client.name, client.domain ?? null, audience, namespace ?? null];
-  return [id, userId, ...about, JSON.stringify(scopes), tokenId, issuer, subject];
+  const what = [JSON.stringify(scopes), roles === undefined ? null : JSON.stringify(roles)];
+  return [id, userId, ...about, ...what, tokenId, issuer, subject];
 }
 
 /** The newest first. */
@@ -98,7 +114,8 @@ export async function findSpent(db: D1Database, hash: string): Promise<number | 
 }
 
 /**
- * Ends it at once, with all its tokens. The address that it was for; undefined: there was none of this user. `from`
+ * Ends it at once, with all its tokens, and with what it made and left behind: tokens, links, open invitations, trusted
+ * publishers, and what those tokens made of it. The address that it was for; undefined: there was none of this user. `from`
  * says where it is written down: in the namespace of the token or of the address, if it has one.
  */
 export async function revokeGrant(
@@ -108,28 +125,44 @@ export async function revokeGrant(
 ): Promise<string | undefined> {
   const { action, now, from } = why;
   const place = [userId, id];
-  const [, dropped] = (await db.batch([
-    db.prepare(recordEnd).bind(...place, now, action, from.address, from.agent),
-    ...[drop, dropRecord, dropTokens].map((statement) => db.prepare(statement).bind(...place)),
-  ])) as [D1Result, D1Result<{ audience: string }>];
-  return dropped.results[0]?.audience;
+  const [dropped] = (
+    await db.batch<{ audience: string }>([
+      db.prepare(recordEnd).bind(...place, now, action, from.address, from.agent),
+      ...endMade.map((statement) => db.prepare(statement).bind(...place, now)),
+      // Its record would take the row along, which says what it was for.
+      ...[dropTrusts, drop, dropRecord, dropTokens].map((statement) => db.prepare(statement).bind(...place)),
+    ])
+  ).slice(-3);
+  return dropped!.results[0]?.audience;
 }
 
-/** The namespaces that know a person, for the account page. */
+export interface Membership {
+  namespace: Namespace;
+  role: Role;
+  via_group: string | null;
+}
+
+/** The namespaces that know a person; through a `grant`, as far as that goes. */
 export async function listMemberships(
   db: D1Database,
   { issuer, subject }: Person,
   now: number,
-): Promise<{ namespace: Namespace; role: Role; via_group: string | null }[]> {
-  const { results } = await db
-    .prepare(
-      `SELECT m.namespace, m.role, m.via_group FROM members m JOIN namespaces n ON n.name = m.namespace
-       WHERE m.issuer = ?1 AND m.subject = ?2 AND (m.until IS NULL OR m.until > ?3) AND n.deleted_at IS NULL
-       ORDER BY m.namespace LIMIT 1000`,
-    )
-    .bind(issuer, subject, now)
-    .all<{ namespace: Namespace; role: Role; via_group: string | null }>();
+  grant: string | null = null,
+): Promise<Membership[]> {
+  const { results } = await db.prepare(memberships).bind(issuer, subject, now, grant).all<Membership>();
   return results;
+}
+
+/** What the client is called, and what it was allowed. */
+export async function findGrant(
+  db: D1Database,
+  id: string,
+): Promise<{ client_name: string; audience: string; scopes: readonly Scope[] } | undefined> {
+  const row = await db
+    .prepare(`SELECT client_name, audience, scopes FROM grants WHERE id = ?1`)
+    .bind(id)
+    .first<{ client_name: string; audience: string; scopes: string }>();
+  return row === null ? undefined : { ...row, scopes: JSON.parse(row.scopes) as Scope[] };
 }
 
 /** The grants of a user that are too many, the oldest first; their records have no effect without them. */
@@ -137,10 +170,26 @@ function trim(db: D1Database, userId: string): D1PreparedStatement[] {
   return [db.prepare(dropOldest).bind(userId)];
 }
 
+const memberships = `
+SELECT m.namespace, m.via_group,
+  iif(g.roles IS NOT NULL AND ${rankOf("g.roles ->> m.namespace")} < ${rankOf("m.role")}, g.roles ->> m.namespace, m.role)
+    AS role
+FROM members m JOIN namespaces n ON n.name = m.namespace LEFT JOIN grants g ON g.id = ?4
+WHERE m.issuer = ?1 AND m.subject = ?2 AND m.is_proven AND (m.until IS NULL OR m.until > ?3) AND n.deleted_at IS NULL
+  AND (g.roles IS NULL OR g.roles ->> m.namespace IS NOT NULL)
+ORDER BY m.namespace LIMIT ${maxMembershipsShown}`;
+
 const insert = `
-INSERT INTO grants (id, user_id, client_id, client_name, client_domain, audience, namespace, scopes, token_id, issuer,
-  subject, granted_at)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`;
+INSERT INTO grants (id, user_id, client_id, client_name, client_domain, audience, namespace, scopes, roles, token_id,
+  issuer, subject, granted_at)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`;
+
+/** ?1 the roles, ?4 id. Who only reads in a namespace lets nobody change it. */
+const recordAllowed = `
+INSERT INTO audit (namespace, seq, at, principal, action, target, address, agent, after)
+SELECT n.name, coalesce((SELECT max(seq) FROM audit WHERE namespace = n.name), 0) + 1, ?2, ?3, 'allow-client',
+  'grants/' || ?4, ?5, ?6, ?7
+FROM json_each(?1) j CROSS JOIN namespaces n ON n.name = j.key AND n.deleted_at IS NULL WHERE j.value <> 'reader'`;
 
 const useRegistration = `UPDATE oauth_registrations SET used_at = ?2 WHERE client_id = ?1`;
 
@@ -159,11 +208,12 @@ ORDER BY g.granted_at DESC, g.id DESC LIMIT ?4`;
 const standing = `
 SELECT g.user_id, g.client_id, g.audience, CASE
   WHEN g.token_id IS NOT NULL THEN EXISTS (
-    SELECT 1 FROM tokens t WHERE t.id = g.token_id AND t.revoked_at IS NULL AND t.expires_at > ?2
+    SELECT 1 FROM tokens t JOIN namespaces n ON n.name = t.namespace AND n.deleted_at IS NULL WHERE t.id = g.token_id AND t.revoked_at IS NULL AND t.expires_at > ?2
       AND (t.issuer IS NULL OR EXISTS (SELECT 1 FROM members m WHERE m.namespace = t.namespace
         AND m.issuer = t.issuer AND m.subject = t.subject AND (m.until IS NULL OR m.until > ?2))))
   ELSE g.namespace IS NULL OR EXISTS (
-    SELECT 1 FROM members m WHERE m.namespace = g.namespace AND m.issuer = g.issuer AND m.subject = g.subject
+    SELECT 1 FROM members m JOIN namespaces n ON n.name = m.namespace AND n.deleted_at IS NULL
+    WHERE m.namespace = g.namespace AND m.issuer = g.issuer AND m.subject = g.subject AND m.is_proven
       AND (m.until IS NULL OR m.until > ?2))
     OR (g.audience NOT LIKE '%/me/mcp/%' AND EXISTS (
       SELECT 1 FROM namespaces n WHERE n.name = g.namespace AND n.visibility = 'public' AND n.deleted_at IS NULL))
@@ -175,15 +225,39 @@ FROM grants g WHERE g.id = ?1`;
 
 const drop = `DELETE FROM grants WHERE user_id = ?1 AND id = ?2 RETURNING audience`;
 
-/** Its line of the audit log, as rights.ts writes them; of a person at an address of the whole registry there is none. */
+/** Its lines of the audit log, as rights.ts writes them, wherever `createGrant` wrote one. */
 const recordEnd = `
 INSERT INTO audit (namespace, seq, at, principal, action, target, address, agent, before)
 SELECT o.namespace, coalesce((SELECT max(seq) FROM audit WHERE namespace = o.namespace), 0) + 1, ?3, 'grant:' || o.id, ?4,
   'grants/' || o.id, ?5, ?6, json_object('client', o.client_id, 'address', o.audience)
 FROM (SELECT g.id, g.client_id, g.audience, coalesce(
     (SELECT namespace FROM tokens WHERE id = g.token_id), g.namespace) AS namespace
-  FROM grants g WHERE g.user_id = ?1 AND g.id = ?2) o
+  FROM grants g WHERE g.user_id = ?1 AND g.id = ?2
+  UNION ALL
+  SELECT g.id, g.client_id, g.audience, j.key FROM grants g CROSS JOIN json_each(g.roles) j
+  WHERE g.user_id = ?1 AND g.id = ?2 AND j.value <> 'reader') o
 WHERE o.namespace IS NOT NULL`;
+
+/** By whose names it may have made something: its own, and those of tokens that came of it. */
+const made = `
+WITH RECURSIVE made (name) AS (
+  SELECT 'grant:' || id FROM grants WHERE user_id = ?1 AND id = ?2
+  UNION SELECT 'token:' || t.id FROM made CROSS JOIN tokens t ON t.minted_by = made.name)`;
+
+/** ?3 now. */
+const endMade = [
+  `${made}
+UPDATE invitations SET revoked_at = ?3
+WHERE created_by IN (SELECT name FROM made) AND revoked_at IS NULL AND accepted_at IS NULL`,
+  `${made}
+UPDATE tokens SET revoked_at = ?3 WHERE revoked_at IS NULL AND id IN (
+  SELECT t.id FROM tokens t JOIN trusted_publishers p ON p.id = t.publisher AND p.created_by IN (SELECT name FROM made))`,
+  `${made}
+UPDATE tokens SET revoked_at = ?3 WHERE revoked_at IS NULL AND minted_by IN (SELECT name FROM made)`,
+];
+
+const dropTrusts = `${made}
+DELETE FROM trusted_publishers WHERE created_by IN (SELECT name FROM made)`;
 
 const dropRecord = `DELETE FROM oauth_records WHERE key = 'grant:' || ?1 || ':' || ?2`;
 

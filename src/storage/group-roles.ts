@@ -64,7 +64,10 @@ export async function syncGroups(db: D1Database, confirmed: Confirmed): Promise<
   const known = new Map(present.results.map((row) => [row.namespace, row]));
   for (const [namespace, { role, group_name: group }] of best) {
     const member = known.get(namespace);
-    if (member !== undefined && member.via_group === null) continue;
+    if (member !== undefined && member.via_group === null) {
+      if (member.is_proven === 0) await prove(db, actorOf(confirmed, namespace), member.id);
+      continue;
+    }
     const isSame = member?.role === role && member.via_group === group;
     if (isSame) await extend(db, member.id, now);
     else await join(db, actorOf(confirmed, namespace), { id: member?.id ?? confirmed.mintId(), person, role, group });
@@ -83,9 +86,10 @@ export async function endGroupMembers(db: D1Database, now: number, limit: number
   const results = await db.batch([
     db.prepare(end("tokens", "")).bind(now, limit),
     db.prepare(end("invitations", "AND accepted_at IS NULL")).bind(now, limit),
-    db.prepare(`DELETE FROM members WHERE (namespace, issuer, subject) IN (${ended})`).bind(now, limit),
+    db.prepare(`DELETE FROM members WHERE (namespace, issuer, subject) IN (${ended}) RETURNING id`).bind(now, limit),
   ]);
-  return results[2]!.meta.changes;
+  // Not the number of changes, to which those of the trigger count.
+  return results[2]!.results.length;
 }
 
 interface Wanted {
@@ -99,6 +103,7 @@ interface Present {
   namespace: Namespace;
   role: Role;
   via_group: string | null;
+  is_proven: number;
 }
 
 function bestOf(wanted: readonly Wanted[]): Map<Namespace, Wanted> {
@@ -141,6 +146,19 @@ async function join(db: D1Database, actor: Actor, { id, person, role, group }: J
   });
 }
 
+/** Who was invited, and so far had only said who they are, stays what they were made; now it is they. */
+async function prove(db: D1Database, actor: Actor, id: string): Promise<void> {
+  await commit(db, actor, {
+    event: { action: "prove-member", target: `members/${id}`, after: { proven: true } },
+    statements: [db.prepare(`UPDATE members SET is_proven = 1 WHERE id = ?1`).bind(id)],
+  }).catch(ignoreGone);
+}
+
+/** A namespace that was deleted meanwhile has no members either. */
+function ignoreGone(error: unknown): void {
+  if (!(error instanceof Problem)) throw error;
+}
+
 async function leave(db: D1Database, actor: Actor, id: string, { issuer, subject }: Person): Promise<void> {
   const { namespace, now } = actor;
   const end = (table: string, and: string) =>
@@ -156,10 +174,7 @@ async function leave(db: D1Database, actor: Actor, id: string, { issuer, subject
       end("invitations", "AND accepted_at IS NULL"),
       db.prepare(`DELETE FROM members WHERE namespace = ?1 AND id = ?2`).bind(namespace, id),
     ],
-  }).catch((error: unknown) => {
-    // A namespace that was deleted meanwhile has no members either.
-    if (!(error instanceof Problem)) throw error;
-  });
+  }).catch(ignoreGone);
 }
 
 /** The person themselves, with no right of their own: what the provider says of them decides. */
@@ -200,10 +215,10 @@ SELECT g.namespace, g.group_name, g.role FROM json_each(?1) j CROSS JOIN group_r
 JOIN namespaces n ON n.name = g.namespace WHERE n.deleted_at IS NULL`;
 
 const findPresent = `
-SELECT id, namespace, role, via_group FROM members WHERE issuer = ?1 AND subject = ?2`;
+SELECT id, namespace, role, via_group, is_proven FROM members WHERE issuer = ?1 AND subject = ?2`;
 
 const upsertMember = `
-INSERT INTO members (id, namespace, issuer, subject, role, added_at, added_by, via_group, until)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+INSERT INTO members (id, namespace, issuer, subject, role, added_at, added_by, via_group, until, is_proven)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 1)
 ON CONFLICT (namespace, issuer, subject) DO UPDATE SET role = excluded.role, via_group = excluded.via_group,
   until = excluded.until WHERE members.via_group IS NOT NULL`;

@@ -149,7 +149,7 @@ export async function acceptInvitation(db: D1Database, actor: Actor, acceptance:
     },
     statements: [
       db.prepare(refuseDead).bind(invitation.id, invitation.secretHash, commitTimeOf(actor)),
-      db.prepare(refuseMember).bind(namespace, issuer, subject),
+      db.prepare(refuseMember).bind(namespace, issuer, subject, token === undefined ? 1 : 0),
       refuseFull(db, actor, "members_many"),
       insertMember(db, actor, member),
       db.prepare(accept).bind(invitation.id, now, member.id),
@@ -183,7 +183,8 @@ INSERT INTO guards (invitation_dead) SELECT 1 WHERE NOT EXISTS (
   SELECT 1 FROM invitations i WHERE i.id = ?1 AND ${isOpen})`;
 
 const refuseMember = `
-INSERT INTO guards (member_exists) SELECT 1 FROM members WHERE namespace = ?1 AND issuer = ?2 AND subject = ?3`;
+INSERT INTO guards (member_exists) SELECT 1 FROM members WHERE namespace = ?1 AND issuer = ?2 AND subject = ?3
+  AND is_proven >= ?4`;
 
 const accept = `UPDATE invitations SET accepted_at = ?2, member_id = ?3 WHERE id = ?1`;
 

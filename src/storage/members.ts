@@ -3,6 +3,7 @@ import { formatPrincipal } from "../domain/principal.ts";
 import type { Person, Role } from "../domain/principal.ts";
 import { problem } from "../domain/problem.ts";
 import { commit } from "./change.ts";
+import { rankOf } from "./rights.ts";
 import type { Actor } from "./rights.ts";
 import type { Place } from "./tokens.ts";
 
@@ -17,6 +18,8 @@ export interface MemberRow {
   /** The group of the OpenID provider that made them one, until then; null: an invitation. */
   via_group: string | null;
   until: number | null;
+  /** 1: they signed in as whom they say they are; 0: they only said it. */
+  is_proven: number;
 }
 
 /** In the order in which they came. */
@@ -79,19 +82,20 @@ export async function removeMember(db: D1Database, actor: Actor, id: string): Pr
   });
 }
 
-/** Belongs into the batch of a change, which has asked whether the actor may. */
+/**
+ * Belongs into the batch of a change, which has asked whether the actor may. Who signed in as somebody proves by it a
+ * membership that was only said to be theirs, with the higher of the two roles.
+ */
 export function insertMember(
   db: D1Database,
   { principal, namespace, now }: Actor,
   member: { id: string; person: Person; role: Role },
 ): D1PreparedStatement {
   const { issuer, subject } = member.person;
-  return db
-    .prepare(
-      `INSERT INTO members (id, namespace, issuer, subject, role, added_at, added_by)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
-    )
-    .bind(member.id, namespace, issuer, subject, member.role, now, formatPrincipal(principal));
+  const isToken = principal.kind === "token";
+  const home = isToken ? (principal.namespace ?? null) : null;
+  const row = [member.id, namespace, issuer, subject, member.role, now, formatPrincipal(principal)];
+  return db.prepare(insert).bind(...row, isToken && principal.id === "" ? 1 : 0, home);
 }
 
 export function noSuchMember() {
@@ -113,7 +117,16 @@ function aboutMember(id: string) {
   };
 }
 
-const columns = `id, issuer, subject, role, added_at, added_by, via_group, until`;
+const columns = `id, issuer, subject, role, added_at, added_by, via_group, until, is_proven`;
+
+/** ?8: whether they signed in; ?9: else the namespace of their token, in which they may have. */
+const insert = `
+INSERT INTO members (id, namespace, issuer, subject, role, added_at, added_by, is_proven)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 OR EXISTS (
+  SELECT 1 FROM members WHERE namespace = ?9 AND issuer = ?3 AND subject = ?4 AND is_proven))
+ON CONFLICT (namespace, issuer, subject) DO UPDATE SET id = excluded.id, is_proven = 1,
+  role = iif(${rankOf("excluded.role")} > ${rankOf("members.role")}, excluded.role, members.role)
+  WHERE excluded.is_proven AND NOT members.is_proven`;
 
 // ?1 namespace, ?2 id, ?3 now.
 

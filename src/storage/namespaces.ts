@@ -91,18 +91,17 @@ export async function findNamespace(db: D1Database, name: Namespace): Promise<Na
   return row ?? undefined;
 }
 
-/** By name, those that the principal may read. */
+/** By name: those that are public, and `own`; "all": every one. */
 export async function listNamespaces(
   db: D1Database,
-  principal: Principal,
+  own: readonly Namespace[] | "all",
   after: string,
   limit: number,
 ): Promise<NamespaceRow[]> {
-  const own = ownOf(principal);
   const { results } =
-    principal.kind === "operator"
+    own === "all"
       ? await db.prepare(listAll).bind(after, limit).all<NamespaceRow>()
-      : await db.prepare(listReadable).bind(after, limit, own).all<NamespaceRow>();
+      : await db.prepare(listReadable).bind(after, limit, JSON.stringify(own)).all<NamespaceRow>();
   return results;
 }
 
@@ -143,7 +142,7 @@ SELECT * FROM (
   SELECT ${columns} FROM namespaces INDEXED BY namespaces_public
   WHERE visibility = 'public' AND deleted_at IS NULL AND name > ?1 ORDER BY name LIMIT ?2)
 UNION
-SELECT ${columns} FROM namespaces WHERE name = ?3 AND deleted_at IS NULL AND name > ?1
+SELECT ${columns} FROM namespaces WHERE name IN (SELECT value FROM json_each(?3)) AND deleted_at IS NULL AND name > ?1
 ORDER BY name LIMIT ?2`;
 
 // ?1 name, ?2 now, ?3 how long a tombstone stands, ?4 JSON of the fields, ?5 a creator by name, ?6 or by namespace.

@@ -61,7 +61,8 @@ export function commitTimeOf({ now }: Actor): number {
   return Math.max(now, Date.now());
 }
 
-function rankOf(role: string): string {
+/** SQL to compare roles by. */
+export function rankOf(role: string): string {
   return `CASE ${role} WHEN 'admin' THEN 2 WHEN 'publisher' THEN 1 ELSE 0 END`;
 }
 
@@ -84,7 +85,7 @@ INSERT INTO guards (token_dead) SELECT 1 WHERE NOT EXISTS (
 /** A person who signed in acts as the member that they are. */
 const refuseNoMember = `
 INSERT INTO guards (token_dead) SELECT 1 WHERE NOT EXISTS (
-  SELECT 1 FROM members m WHERE m.namespace = ?1 AND m.issuer = ?2 AND m.subject = ?3
+  SELECT 1 FROM members m WHERE m.namespace = ?1 AND m.issuer = ?2 AND m.subject = ?3 AND m.is_proven
     AND (m.until IS NULL OR m.until > ?4) AND ${rankOf("m.role")} >= ?5)`;
 
 /** The Problem behind a batch that one of these guards refused; undefined when it failed for another reason. */

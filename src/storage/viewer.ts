@@ -46,12 +46,12 @@ export const isMemberNow = (alias: string) => `(${alias}.until IS NULL OR ${alia
  * read link also the collection to which it leads. A person at an address of the whole registry has none of their own.
  * `rights`: a row for each namespace where the caller is no stranger, which is that one, or the person's memberships.
  */
-export const viewerSql = `allowed (grant_id, namespace, token_id, issuer, subject) AS MATERIALIZED (
-  SELECT g.id, g.namespace, g.token_id, g.issuer, g.subject
+export const viewerSql = `allowed (grant_id, namespace, token_id, issuer, subject, roles) AS MATERIALIZED (
+  SELECT g.id, g.namespace, g.token_id, g.issuer, g.subject, g.roles
   FROM oauth_records r CROSS JOIN grants g ON g.id = r.value ->> 'grantId'
   WHERE r.key = ?1 ->> 'key' AND r.expires_at > ?4 AND r.value ->> 'audience' = ?1 ->> 'audience'
   UNION ALL
-  SELECT NULL, NULL, NULL, ?1 ->> 'issuer', ?1 ->> 'subject' WHERE ?1 ->> 'subject' IS NOT NULL
+  SELECT NULL, NULL, NULL, ?1 ->> 'issuer', ?1 ->> 'subject', NULL WHERE ?1 ->> 'subject' IS NOT NULL
 ),
 viewer (everything, namespace, below, kind, collection, token_id) AS MATERIALIZED (
   SELECT ?1 ->> 'everything', coalesce(t.namespace, m.namespace), coalesce(t.below, iif(a.issuer IS NULL, NULL, '')),
@@ -61,14 +61,15 @@ viewer (everything, namespace, below, kind, collection, token_id) AS MATERIALIZE
   LEFT JOIN tokens t ON t.id = coalesce(?1 ->> 'id', a.token_id)
     AND (t.secret_hash = ?1 ->> 'hash' OR t.id = a.token_id) AND t.revoked_at IS NULL AND t.expires_at > ?4
   LEFT JOIN members m ON m.namespace = a.namespace AND m.issuer = a.issuer AND m.subject = a.subject
-    AND ${isMemberNow("m")}
+    AND m.is_proven AND ${isMemberNow("m")}
 ),
 rights (namespace, below, kind) AS MATERIALIZED (
   SELECT namespace, below, kind FROM viewer WHERE namespace IS NOT NULL
   UNION ALL
   SELECT m.namespace, '', 'token' FROM allowed a
-  CROSS JOIN members m ON m.issuer = a.issuer AND m.subject = a.subject AND ${isMemberNow("m")}
-  WHERE a.namespace IS NULL
+  CROSS JOIN members m ON m.issuer = a.issuer AND m.subject = a.subject AND m.is_proven
+    AND ${isMemberNow("m")}
+  WHERE a.namespace IS NULL AND (a.roles IS NULL OR a.roles ->> m.namespace IS NOT NULL)
 )`;
 
 /** The same for whoever did not sign in, of whom most requests come: a fraction to prepare and to run. */

@@ -54,8 +54,11 @@ export function accountPage({ account, grants, next, memberships }: Account): Pr
               None. An application that you allow access when it connects is listed here until you withdraw it.
             </p>`
           : html`<ul class="list">
-              ${grants.map(grantOf)}
-            </ul>`
+                ${grants.map(grantOf)}
+              </ul>
+              <p class="small quiet">
+                Withdrawing ends it at once, with the tokens, links and invitations that the application made.
+              </p>`
       }
       ${next === undefined ? "" : html`<p class="aside"><a href="${next}">Show earlier ones</a></p>`}
     </section>

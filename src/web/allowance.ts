@@ -4,7 +4,7 @@ import type { McpAddress } from "../domain/address.ts";
 import type { Namespace } from "../domain/names.ts";
 import { may } from "../domain/policy.ts";
 import { scopes as allScopes, scopesOfRole } from "../domain/principal.ts";
-import type { Scope, TokenPrincipal } from "../domain/principal.ts";
+import type { Role, Scope, TokenPrincipal } from "../domain/principal.ts";
 import { Catalog } from "../storage/catalog.ts";
 import { listMemberships } from "../storage/grants.ts";
 import type { SignIn } from "../storage/sign-ins.ts";
@@ -18,6 +18,8 @@ export interface Allowance {
   principal: TokenPrincipal;
   /** Of the address; undefined: an address of the whole registry. */
   namespace: Namespace | undefined;
+  /** Of a person at the API: the namespaces for which they allow it, and what they are there. */
+  roles: Readonly<Record<Namespace, Role>> | undefined;
 }
 
 /** The addresses that tokens can be for: every MCP address but read links, and the API. */
@@ -38,15 +40,16 @@ export async function findAllowance(
   if (address === undefined) return undefined;
   const found = address === "api" ? await rightsAtApi(db, visitor) : await rightsAtMcp(db, visitor, address);
   if (found === undefined) return undefined;
-  const { principal, namespace, scopes } = found;
+  const { principal, namespace, scopes, roles } = found;
   const granted = wanted.filter((one) => scopes.includes(one));
-  return { granted, refused: wanted.filter((one) => !scopes.includes(one)), principal, namespace };
+  return { granted, refused: wanted.filter((one) => !scopes.includes(one)), principal, namespace, roles };
 }
 
 interface Found {
   principal: TokenPrincipal;
   namespace: Namespace | undefined;
   scopes: readonly Scope[];
+  roles?: Readonly<Record<Namespace, Role>>;
 }
 
 /** Agents only read, whoever they act for. */
@@ -73,7 +76,8 @@ async function rightsAtApi(db: D1Database, visitor: SignIn): Promise<Found | und
   const memberships = await listMemberships(db, visitor.person, Date.now());
   if (memberships.length === 0) return undefined;
   const scopes = allScopes.filter((one) => memberships.some(({ role }) => scopesOfRole[role].includes(one)));
-  return { principal, namespace: undefined, scopes };
+  const roles = Object.fromEntries(memberships.map(({ namespace, role }) => [namespace, role]));
+  return { principal, namespace: undefined, scopes, roles };
 }
 
 export function viewerOfVisitor({ token, person }: SignIn): Viewer {

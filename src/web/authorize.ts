@@ -29,8 +29,8 @@ import { redirectsOf } from "./registration.ts";
  */
 export const authorizePage = new Hono<AppEnv>();
 
-/** What a client asks for, and who was shown it: an approval by anybody else does not count. */
-type Asked = AuthRequest & { shownTo: string };
+/** What a client asks for, who was shown it, and what the page said: nobody else allows it, and nothing more. */
+type Asked = AuthRequest & { shownTo: string; shown: Pick<Allowance, "granted" | "roles"> };
 
 authorizePage.get(endpoints.authorize, (context) =>
   answered(context, async () => {
@@ -46,12 +46,16 @@ authorizePage.get(endpoints.authorize, (context) =>
     const client = await oauth.lookupClient(request.clientId);
     requireGood(context, request);
     const allowance = await requireAllowance(context, visitor, request);
-    const { handle, headers } = await oauth.beginConsent({ ...request, shownTo: visitor.userId } as Asked);
+    const { granted, roles } = allowance;
+    const asked: Asked = { ...request, shownTo: visitor.userId, shown: { granted, roles } };
+    const { handle, headers } = await oauth.beginConsent(asked);
     const page = await consentPage({
       client: { name: client?.clientName ?? "", id: request.clientId, domain: domainOf(request.clientId) },
       redirect: redirectOf(request.redirectUri),
       address: audience,
-      scopes: allowance.granted,
+      scopes: granted,
+      roles,
+      isEverywhere: visitor.person !== undefined && allowance.namespace === undefined && roles === undefined,
       refusedScopes: allowance.refused,
       account: visitor.name,
       until: untilOf(visitor),
@@ -87,8 +91,11 @@ authorizePage.post(endpoints.authorize, (context) =>
 );
 
 /** Makes the grant, and gives back where the browser goes with the code. */
-async function allow(context: WebContext, visitor: SignIn, request: Asked): Promise<string> {
-  const { granted, principal, namespace } = await requireAllowance(context, visitor, request);
+async function allow(context: WebContext, visitor: SignIn, { shown, ...request }: Asked): Promise<string> {
+  const { granted: possible, principal, namespace } = await requireAllowance(context, visitor, request);
+  const granted = possible.filter((scope) => shown.granted.includes(scope));
+  // What they are no more counts for nothing by itself (storage/gate.ts).
+  const { roles } = shown;
   const settings = settingsOf(context, request.resource!);
   const oauth = authorizationServer(settings).getOAuthApi(serverEnv(settings));
   const client = await oauth.lookupClient(request.clientId);
@@ -107,17 +114,12 @@ async function allow(context: WebContext, visitor: SignIn, request: Asked): Prom
     revokeExistingGrants: false,
   });
   const [, id] = new URL(redirectTo).searchParams.get("code")!.split(":");
-  const { DB: db } = context.env;
-  const at = principal.namespace;
-  const actor =
-    at === undefined
-      ? undefined
-      : { principal, namespace: at, now: settings.now, from: requestOrigin(context.req.raw.headers) };
+  const by = { principal, now: settings.now, from: requestOrigin(context.req.raw.headers) };
   const { userId, token, person } = visitor;
   const about = { id: request.clientId, name: client.clientName ?? "", domain: domainOf(request.clientId) };
   const account = person === undefined ? { tokenId: token!.id } : { person };
-  const grant = { id: id!, userId, client: about, audience: request.resource!, namespace, scopes: granted, account };
-  await createGrant(db, actor, grant, settings.now);
+  const what = { audience: request.resource!, namespace, scopes: granted, roles };
+  await createGrant(context.env.DB, by, { id: id!, userId, client: about, ...what, account });
   return redirectTo;
 }
 

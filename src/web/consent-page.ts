@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 
-import type { Scope } from "../domain/principal.ts";
+import type { Role, Scope } from "../domain/principal.ts";
 import { shownHost, shownText } from "./foreign-text.ts";
 import { renderPage } from "./layout.ts";
 import type { Markup, Page } from "./layout.ts";
@@ -16,6 +16,10 @@ export interface Consent {
   address: string;
   /** What would be granted. */
   scopes: readonly Scope[];
+  /** Of a person at the API: the namespaces in which it is granted, and what they are there. */
+  roles: Readonly<Record<string, Role>> | undefined;
+  /** Of a person at an address of the whole registry: it counts for namespaces that they join later, too. */
+  isEverywhere: boolean;
   /** What was asked for and the account does not have. */
   refusedScopes: readonly Scope[];
   account: string;
@@ -37,7 +41,7 @@ export function consentPage(consent: Consent): Promise<Page> {
     <ul class="rights">
       ${consent.scopes.map((scope) => html`<li>${sentenceOfScope[scope]}</li>`)}
     </ul>
-    ${refusedOf(consent.refusedScopes)}
+    ${placesOf(consent)} ${refusedOf(consent.refusedScopes)}
     <form method="post" action="/authorize" class="actions">
       <input type="hidden" name="handle" value="${consent.handle}" />
       <button name="decision" value="deny">Deny</button>
@@ -108,6 +112,17 @@ function receiverOf({ client, redirect }: Consent): Markup {
   if (client.domain === undefined || client.domain === redirect.host) return host;
   return html`${host}
     <p class="note warn">This is another host than the application's own.</p>`;
+}
+
+function placesOf({ roles, isEverywhere }: Consent): Markup | "" {
+  if (isEverywhere) {
+    return html`<p>In all namespaces that you are a member of, also in those that you join later.</p>`;
+  }
+  if (roles === undefined) return "";
+  return html`<p>In these namespaces, as far as your role there goes, and in no other that you join later:</p>
+    <ul class="rights">
+      ${Object.entries(roles).map(([namespace, role]) => html`<li>${namespace} (${role})</li>`)}
+    </ul>`;
 }
 
 function refusedOf(scopes: readonly Scope[]): Markup | "" {

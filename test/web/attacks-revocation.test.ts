@@ -112,7 +112,7 @@ describe("a sign-in ends at once", () => {
     expect((await api("DELETE", `/namespaces/${namespace}/members/${id}`)).status).toBe(204);
     await isOverFor(all);
     for (const { path, tokens, clientId } of all.slice(1)) {
-      expect([path, await opens(path, tokens.access_token)]).toEqual([path, 404]);
+      expect([path, await opens(path, tokens.access_token)]).toEqual([path, 401]);
       expect((await refresh(clientId, tokens.refresh_token)).body.error).toBe("invalid_grant");
     }
   });
@@ -134,8 +134,10 @@ describe("a sign-in ends at once", () => {
     const tokens = await everywhere(await newToken(namespace, "reader"), namespace);
     expect((await api("DELETE", `/namespaces/${namespace}`)).status).toBe(204);
     await isOverFor([...members, ...tokens]);
-    for (const { path, tokens: one } of members.slice(1))
+    for (const { path, tokens: one, clientId } of members.slice(1)) {
       expect([401, 404]).toContain(await opens(path, one.access_token));
+      expect((await refresh(clientId, one.refresh_token)).body.error).toBe("invalid_grant");
+    }
     await isDead(tokens);
   });
 
@@ -173,7 +175,7 @@ describe("a sign-in ends at once", () => {
       await end(namespace, join);
       await isOverFor(all);
       for (const { path, tokens } of all.slice(1)) {
-        expect([name, path, await opens(path, tokens.access_token)]).toEqual([name, path, 404]);
+        expect([name, path, await opens(path, tokens.access_token)]).toEqual([name, path, 401]);
       }
     }
   });

@@ -22,6 +22,8 @@ const consent: Consent = {
   redirect: { uri: "https://claude.ai/api/mcp/auth_callback", host: "claude.ai", isLoopback: false },
   address: "https://skills.example.com/me/mcp/acme",
   scopes: ["skills:read"],
+  roles: undefined,
+  isEverywhere: false,
   refusedScopes: [],
   account: 'token "ci" of the namespace acme',
   until: "2027-03-12",

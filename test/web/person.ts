@@ -38,11 +38,13 @@ export class Person {
     return this.submit("/sign-in", { token, return: returnTo });
   }
 
-  /** Whom the OpenID provider would have named, without asking one. */
+  /** Whom the OpenID provider would have named, without asking one; what they are by now they joined at its page. */
   async become(who: { issuer: string; subject: string }): Promise<void> {
     const secret = [...crypto.getRandomValues(new Uint8Array(32))].map((byte) => byte.toString(16).padStart(2, "0"));
     const [hash, userId] = [await hashOf(secret.join("")), await userIdOf({ person: who }, env.SIGNING_KEY!)];
     const now = Date.now();
+    const proven = `UPDATE members SET is_proven = 1 WHERE issuer = ?1 AND subject = ?2`;
+    await env.DB.prepare(proven).bind(who.issuer, who.subject).run();
     const signIn = { hash, userId, name: who.subject, account: { person: who }, expiresAt: now + 3_600_000 };
     await createSignIn(env.DB, signIn, now);
     this.#cookies.set("__Host-skill-registry", secret.join(""));

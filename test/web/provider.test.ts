@@ -101,7 +101,7 @@ describe("signing in at the operator's OpenID provider", () => {
       return { token, minted: minted.body["token"] as string };
     };
     const isOver = async ({ token, minted }: Awaited<ReturnType<typeof join>>) => {
-      expect((await listed(path, token))[0]).toBe(404);
+      expect((await listed(path, token))[0]).toBe(401);
       expect((await listed(path, minted))[0]).toBe(401);
       expect(await membersOf(namespace)).toEqual([]);
     };
