@@ -79,8 +79,11 @@ describe.each(generations)("a person with $client, negotiated to $protocolVersio
     expect(textOf(later.shown.html)).not.toContain("by the group helpers");
 
     expect(await listedBy(root)).toEqual(plansOf(engineering));
-    await expect(namespace.connect()).rejects.toThrow();
-    expect(await statusOf(namespace)).toBe(404);
+    expect(await statusOf(namespace)).toBe(401);
+    // Its client is sent to the person once more, who has nothing to allow there any more.
+    expect(await namespace.connect()).toBeUndefined();
+    await later.open(namespace.keeper.asked!);
+    expect(textOf(later.shown.html)).toContain("You have no rights at this address");
   });
 });
 
