@@ -25,9 +25,15 @@ let turns = seed;
 
 /** All of them, or every tenth, beginning elsewhere each time, so that all come up with one caller or another. */
 export function sampled<Item>(items: readonly Item[]): readonly Item[] {
-  if (isFull || items.length <= 10) return items;
+  return items.length <= 10 ? items : everyNth(items, 10);
+}
+
+/** The same for what comes up again and again with something else: one of `n`, never none. */
+export function everyNth<Item>(items: readonly Item[], n: number): readonly Item[] {
+  if (isFull) return items;
+  const step = Math.min(n, items.length);
   const turn = turns++;
-  return items.filter((_, place) => (place + turn) % 10 === 0);
+  return items.filter((_, place) => (place + turn) % step === 0);
 }
 
 export function tell(name: string, counts: Record<string, number>): void {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { everyNth } from "../campaigns/scale.ts";
 import { snapshot } from "./answers.ts";
 import { differences, pairsOf, pairsTried } from "./compare.ts";
 import { attemptsAt, otherAttemptsAt, routes } from "./routes.ts";
@@ -32,7 +33,7 @@ describe.each([
   it.each(Object.keys(routes))("%s shows nothing, changes nothing, and answers as for nothing", async (route) => {
     const one = world.cases[index]!;
     const pairs = pairsOf(one, (target) => attemptsAt(route, target, world.link));
-    for (const [who, token] of credentials) {
+    for (const [who, token] of everyNth(credentials, 4)) {
       expect([who, await differences(one, pairs, token, world)]).toEqual([who, []]);
     }
     expect(await snapshot()).toBe(before);
