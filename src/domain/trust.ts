@@ -33,17 +33,33 @@ export const githubClaims = {
 const claimsOfToken = new Set(["iss", "aud", "exp", "nbf", "iat", "jti"]);
 
 /**
- * What jobs of strangers have as well: a trust in nothing else would be one in everybody at that issuer. Strangers call
- * a public reusable workflow from wherever they like, and have somebody's push start a workflow of their own.
+ * What says whose a job is, so that no stranger's job at the same issuer has it. Of everything else one cannot know:
+ * branches, pipelines and runners are called alike everywhere, strangers take the file that tells their job what to do
+ * from somebody's public repository (`job_workflow_ref`, `ci_config_ref_uri`), and have somebody's push start a
+ * workflow of their own.
  */
-const claimsOfAnybody = new Set(
-  (
-    "typ ref ref_type ref_path ref_protected base_ref head_ref sha event_name pipeline_source workflow job " +
-    "environment environment_type environment_action environment_protected deployment_tier run_number run_attempt " +
-    "runner_environment repository_visibility project_visibility user_access_level job_workflow_ref " +
-    "job_workflow_sha workflow_sha ci_config_sha actor actor_id user_id user_login user_email"
-  ).split(" "),
-);
+const claimsOfOwner = [
+  "sub",
+  // GitHub.
+  "repository",
+  "repository_id",
+  "repository_owner",
+  "repository_owner_id",
+  // GitLab.
+  "project_path",
+  "project_id",
+  "namespace_path",
+  "namespace_id",
+  // Buildkite.
+  "organization_slug",
+  "organization_id",
+  // CircleCI, Bitbucket, Semaphore, Codefresh.
+  "oidc.circleci.com/project-id",
+  "repositoryUuid",
+  "workspaceUuid",
+  "prj_id",
+  "account_id",
+];
 
 /** @throws Problem `invalid_request` for a trust that would let in more than one could mean */
 export function refuseVague({ kind, claims }: Trust): void {
@@ -54,9 +70,12 @@ export function refuseVague({ kind, claims }: Trust): void {
   if (names.length > maxTrustClaims) {
     throw problem("invalid_request", `claims: at most ${maxTrustClaims} are compared, not ${names.length}`);
   }
-  if (names.every((name) => claimsOfAnybody.has(name))) {
-    const rule = "claims must hold one that only the publisher's own jobs have";
-    throw problem("invalid_request", `${rule}, e.g. "sub", "repository_id" or "project_id"`);
+  if (!names.some((name) => claimsOfOwner.includes(name))) {
+    throw problem(
+      "invalid_request",
+      "claims: jobs of strangers at this issuer may have all of these; add one that says whose the job is, as the " +
+        `token of your job has it: ${claimsOfOwner.join(", ")}`,
+    );
   }
 }
 

@@ -10,6 +10,7 @@ import { actionsOf, apiOf, refusalsOf, usualRefusals } from "./tenancy.ts";
 const github = { repository: "acme/skills" };
 const claims = { sub: "project_path:acme/docs" };
 const gitlab = "https://gitlab.example.com";
+const buildkite = "https://agent.buildkite.com";
 
 const post = async (body: unknown, namespace?: string) =>
   api("POST", `/namespaces/${namespace ?? (await newNamespace())}/publishers`, body);
@@ -81,6 +82,12 @@ describe("a trusted publisher", () => {
     ["claims of everybody at GitHub", { issuer: githubIssuer, claims: { environment: "production", workflow: "x" } }],
     ["whoever calls a workflow", { issuer: githubIssuer, claims: { job_workflow_ref: "acme/ci/.github/x.yml@v1" } }],
     ["a person, wherever they are", { issuer: githubIssuer, claims: { actor: "octocat", actor_id: "583231" } }],
+    ["a branch, wherever it is", { issuer: buildkite, claims: { build_branch: "main" } }],
+    ["a pipeline that anybody may call so", { issuer: buildkite, claims: { pipeline_slug: "deploy" } }],
+    ["a runner, whoever uses it", { issuer: gitlab, claims: { runner_id: "12" } }],
+    ["whoever borrows a job's file", { issuer: gitlab, claims: { ci_config_ref_uri: "gitlab.com/a/b//ci.yml@main" } }],
+    ["a claim of which we know nothing", { issuer: gitlab, claims: { team: "acme" } }],
+    ["a claim that is spelled almost so", { issuer: gitlab, claims: { Sub: "acme", project_ID: "22" } }],
     ["what is checked anyway", { issuer: gitlab, claims: { ...claims, aud: origin } }],
     ["a claim that is no text", { issuer: gitlab, claims: { project_id: 22 } }],
     ["an empty claim", { issuer: gitlab, claims: { sub: "" } }],
@@ -111,6 +118,26 @@ describe("a trusted publisher", () => {
     const { status, body: said } = await post(body, namespace);
     expect([status, said["code"]]).toEqual([400, "invalid_request"]);
     expect(await actionsOf(namespace)).toEqual(["create-namespace"]);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["a subject", { sub: "organization:acme:pipeline:skills" }],
+    ["a repository at GitHub", { repository_id: "4711", ref: "refs/heads/main" }],
+    ["an owner at GitHub", { repository_owner_id: "42", environment: "production" }],
+    ["a project at GitLab", { project_id: "22", runner_id: "12" }],
+    ["a group at GitLab", { namespace_path: "acme" }],
+    ["an organization at Buildkite", { organization_slug: "acme", pipeline_slug: "deploy", build_branch: "main" }],
+    ["a project at CircleCI", { "oidc.circleci.com/project-id": "4f1e2d3c" }],
+    ["a repository at Bitbucket", { repositoryUuid: "{4f1e2d3c}", branchName: "main" }],
+  ])("may be whoever has the claims of %s", async (_, its) => {
+    const { status, body } = await post({ issuer: "https://ci.example.com", claims: its });
+    expect([status, body["claims"]]).toEqual([201, its]);
+  });
+
+  it("that strangers could be as well is told which claims would do", async () => {
+    const { body } = await post({ issuer: buildkite, claims: { pipeline_slug: "deploy" } });
+    expect(body["detail"]).toMatch(/^claims: .*add one that says whose the job is.*: sub, repository, .*project_id/);
+    expect(body["detail"]).toContain("organization_slug");
   });
 
   it("is held to a path that is one", async () => {
