@@ -16,12 +16,13 @@ describe.each(clients)("$client, negotiated to $protocolVersion,", ({ protocolVe
     await connection.close();
   });
 
-  test("verifies every byte of 300 generated skills, whatever their names, frontmatter and bytes", async () => {
+  test(`verifies every byte of ${generatedCount} generated skills, whatever their names, frontmatter and bytes`, async () => {
     const source = generatedSkills();
     const connection = await connect(`${origin}/mcp/generated`);
     expect(connection.protocolVersion).toBe(protocolVersion);
     const expected = amountOf(source);
-    expect(expected).toMatchObject({ skills: generatedCount, files: 1050 });
+    expect(expected.skills).toBe(generatedCount);
+    expect(expected.files).toBeGreaterThan(3 * generatedCount);
     expect(await verifyAll(connection, "generated", source)).toEqual(expected);
     await connection.close();
   });
