@@ -28,6 +28,18 @@ export function isAudience(origin: string, resource: string): boolean {
   return path !== undefined && (path === apiAddress || parseMcpAddress(path) !== undefined);
 }
 
+/**
+ * The audiences whose every name is one by the rules of names. Nothing else is there, so only such an address may stand
+ * on a page before anybody was asked: of any other, the link that led there chose the words.
+ */
+export function isNameable(origin: string, resource: string): boolean {
+  const path = pathIn(origin, resource);
+  if (path === undefined) return false;
+  if (path === apiAddress) return true;
+  const address = parseMcpAddress(path);
+  return address !== undefined && !address.isAbsent && address.collection !== "";
+}
+
 /** Undefined where they have no right at all: what is private and what is not there are alike. */
 export async function findAllowance(
   db: D1Database,

@@ -7,6 +7,7 @@ import { Problem, problem } from "../domain/problem.ts";
 import type { AppEnv } from "../env.ts";
 import { Catalog } from "../storage/catalog.ts";
 import { findToken } from "../storage/tokens.ts";
+import { isNameable } from "./allowance.ts";
 import { originOf, readForm, readReturn, redirect, showPage, signIn, signingKeyOf, signOut } from "./browser.ts";
 import type { WebContext } from "./browser.ts";
 import { providerOf } from "./provider-settings.ts";
@@ -67,11 +68,14 @@ function formOf(context: WebContext, returnTo: string) {
   };
 }
 
-/** What the client has named is shown on the consent page, once it is known to be so; here only our own address is. */
+/**
+ * What the client has named is shown on the consent page, once it is known to be so. Anybody may write the link that
+ * leads here, so that only an address of ours, spelled as we spell it, is shown of it.
+ */
 function purposeOf(context: WebContext, returnTo: string): string | undefined {
   const origin = originOf(context);
   const url = new URL(returnTo, origin);
   const resource = url.searchParams.get("resource");
-  if (url.pathname !== "/authorize" || resource === null || !resource.startsWith(`${origin}/`)) return undefined;
+  if (url.pathname !== "/authorize" || resource === null || !isNameable(origin, resource)) return undefined;
   return `to connect an application to ${resource}`;
 }

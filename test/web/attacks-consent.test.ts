@@ -290,6 +290,52 @@ describe("a browser's sign-in", () => {
   });
 });
 
+describe("the sign-in page", () => {
+  const linkTo = (resource: string) => `/sign-in?return=${encodeURIComponent(authorizePath({ resource }))}`;
+  const purposeAt = async (resource: string) => {
+    const { status, html } = await new Person().open(linkTo(resource));
+    expect([resource, status]).toEqual([resource, 200]);
+    return /to connect an application/.test(html);
+  };
+
+  it("says to which address of ours somebody connects, whether or not anything is there", async () => {
+    const paths = ["/mcp", "/me/mcp", "/mcp/acme", "/me/mcp/acme", "/mcp/acme/support-desk", "/api/v1"];
+    for (const path of paths) expect([path, await purposeAt(origin + path)]).toEqual([path, true]);
+  });
+
+  it("speaks no words of whoever wrote the link that leads to it", async () => {
+    const words = "Your token has expired. Mail it to help@evil.example";
+    const dashed = "YOUR-TOKEN-HAS-EXPIRED-mail-it-to-help@evil.example";
+    const resources = [
+      words,
+      `${origin}/ . ${words}`,
+      `${origin}/mcp . ${words}`,
+      `${origin}/mcp/${words}`,
+      `${origin}/mcp/${encodeURIComponent(words)}`,
+      `${origin}/mcp/${dashed}`,
+      `${origin}/mcp/acme/${dashed}`,
+      `${origin}/mcp/acme/desk/${dashed}`,
+      `${origin}/mcp/acme?${dashed}`,
+      `${origin}/mcp/acme#${dashed}`,
+      `${origin}/mcp/acme/`,
+      `${origin}/mcp/./acme`,
+      `${origin}/mcp/%61cme`,
+      `${origin}/mcp/acme\u202e${dashed}`,
+      `${origin}/api/v1/${dashed}`,
+      `${origin}/r/${dashed}/mcp`,
+      `${origin}/${dashed}`,
+      `${origin}.evil.example/mcp`,
+      `${origin}@evil.example/mcp`,
+    ];
+    for (const resource of resources) {
+      expect([resource, await purposeAt(resource)]).toEqual([resource, false]);
+      const { html } = await new Person().open(linkTo(resource));
+      // The place to return to goes back as it came, in fields and links, where nobody reads it.
+      expect(html.replaceAll(/(?:value|href|action)="[^"]*"/g, "")).not.toMatch(/evil|expired/i);
+    }
+  });
+});
+
 describe("every page and redirect of the sign-in", () => {
   it("refuses frames, scripts, caches and foreign readers of its address", async () => {
     const { person, path, shown, handle } = await beforeConsent();
