@@ -4,7 +4,8 @@ import { accessTokenSeconds, refreshTokenSeconds, registrationSeconds } from "..
 import { documentOrigin, isAcceptedRedirect } from "../domain/redirect.ts";
 import { scopes } from "../domain/principal.ts";
 import { findStanding } from "../storage/grants.ts";
-import { OAuthRecords } from "../storage/oauth-records.ts";
+import { expiryOf, OAuthRecords } from "../storage/oauth-records.ts";
+import type { RecordOptions } from "../storage/oauth-records.ts";
 import { readClient } from "./client-document.ts";
 import type { DocumentSource } from "./client-document.ts";
 
@@ -28,6 +29,15 @@ export interface ServerSettings {
   mayAsk?: (clientId: string) => boolean;
   /** Counts a question to a client's host. */
   beforeAsking?: () => Promise<void>;
+  /** Writes a client that registers itself, or throws why not; absent: where nobody registers. */
+  addClient?: (client: NewClient) => Promise<void>;
+}
+
+export interface NewClient {
+  clientId: string;
+  /** JSON as the library keeps a client. */
+  record: string;
+  expiresAt: number | null;
 }
 
 /** What the library takes for the bindings of a Worker. */
@@ -73,7 +83,8 @@ export function serverEnv(settings: ServerSettings): ServerEnv {
   const records = new OAuthRecords(settings.db, settings.now);
   const store = {
     get: (key: string, options?: { type?: string }) => clientOf(key, settings) ?? records.get(key, options),
-    put: records.put.bind(records),
+    put: (key: string, value: string, options?: RecordOptions) =>
+      addedClient(key, value, options, settings) ?? records.put(key, value, options),
     delete: records.delete.bind(records),
     list: records.list.bind(records),
   };
@@ -89,6 +100,17 @@ function clientOf(key: string, settings: ServerSettings): Promise<object | null>
   const { db, now, origin: ownOrigin, mayBeStale = false, mayAsk, beforeAsking } = settings;
   if (mayAsk !== undefined && !mayAsk(clientId)) return Promise.resolve(null);
   return readUsable(clientId, settings.listed ?? [], { db, now, ownOrigin, mayBeStale, beforeAsking });
+}
+
+/** The first writing of a client, which is counted in the statement that does it. */
+function addedClient(
+  key: string,
+  record: string,
+  options: RecordOptions = {},
+  { addClient, now }: ServerSettings,
+): Promise<void> | undefined {
+  if (addClient === undefined || !key.startsWith(clientKey)) return undefined;
+  return addClient({ clientId: key.slice(clientKey.length), record, expiresAt: expiryOf(options, now) });
 }
 
 /** To the other addresses of its document nothing is sent, not even that something went wrong. */

@@ -11,35 +11,58 @@ import {
 /** Seconds until the address may register again; 0: now. */
 export async function registrationPause(db: D1Database, originKey: string, now: number): Promise<number> {
   const { count, oldest } = (await db
-    .prepare(
-      `SELECT count(*) AS count, min(registered_at) AS oldest FROM (
-         SELECT registered_at FROM oauth_registrations WHERE origin_key = ?1 AND registered_at > ?2
-         ORDER BY registered_at DESC LIMIT ${maxRegistrationsPerHour})`,
-    )
+    .prepare(`SELECT count(*) AS count, min(registered_at) AS oldest FROM (${registrationsOfHour})`)
     .bind(originKey, now - hourMs)
     .first<{ count: number; oldest: number }>())!;
   return count < maxRegistrationsPerHour ? 0 : Math.max(1, Math.ceil((oldest + hourMs - now) / 1_000));
 }
 
-/** After the client's record was written. Where too many wait for their first use, the oldest of them go. */
-export async function noteRegistration(
-  db: D1Database,
-  clientId: string,
-  originKey: string,
-  now: number,
-): Promise<void> {
-  await db.batch([
-    db
-      .prepare(`INSERT INTO oauth_registrations (client_id, origin_key, registered_at) VALUES (?1, ?2, ?3)`)
-      .bind(clientId, originKey, now),
-    // The registrations go with their records (migrations/0008_sign_in.sql).
-    db.prepare(
-      `DELETE FROM oauth_records WHERE key IN (
-         SELECT 'client:' || client_id FROM oauth_registrations WHERE used_at IS NULL
-         ORDER BY registered_at DESC LIMIT -1 OFFSET ${maxUnusedRegistrations})`,
-    ),
-  ]);
+export interface Registration {
+  clientId: string;
+  /** JSON as the OAuth library keeps a client. */
+  record: string;
+  expiresAt: number | null;
+  originKey: string;
 }
+
+/**
+ * Whether the client was added; false: its address has registered as many as it may, and nothing was written. The
+ * statement that adds one counts the others, so that no flood gets in between. Where too many wait for their first use,
+ * the oldest of them go.
+ */
+export async function addRegistration(
+  db: D1Database,
+  { clientId, record, expiresAt, originKey }: Registration,
+  now: number,
+): Promise<boolean> {
+  const [added] = (await db.batch([
+    db.prepare(register).bind(originKey, now - hourMs, clientId, now),
+    db.prepare(keepRegistered).bind(clientId, record, expiresAt),
+    db.prepare(crowdOut),
+  ])) as [D1Result, D1Result, D1Result];
+  return added.meta.changes === 1;
+}
+
+const hourMs = 3_600_000;
+
+// ?1 the key of the address, ?2 an hour ago.
+const registrationsOfHour = `
+SELECT registered_at FROM oauth_registrations WHERE origin_key = ?1 AND registered_at > ?2
+ORDER BY registered_at DESC LIMIT ${maxRegistrationsPerHour}`;
+
+const register = `
+INSERT INTO oauth_registrations (client_id, origin_key, registered_at)
+SELECT ?3, ?1, ?4 WHERE (SELECT count(*) FROM (${registrationsOfHour})) < ${maxRegistrationsPerHour}`;
+
+const keepRegistered = `
+INSERT INTO oauth_records (key, value, expires_at)
+SELECT 'client:' || ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM oauth_registrations WHERE client_id = ?1)`;
+
+// The registrations go with their records (migrations/0008_sign_in.sql).
+const crowdOut = `
+DELETE FROM oauth_records WHERE key IN (
+  SELECT 'client:' || client_id FROM oauth_registrations WHERE used_at IS NULL
+  ORDER BY registered_at DESC LIMIT -1 OFFSET ${maxUnusedRegistrations})`;
 
 export interface ClientDocument {
   /** JSON as the OAuth library keeps a client. */
@@ -89,8 +112,6 @@ export async function forgetSignIns(
   const counts = results.map(({ meta }) => meta.changes);
   return { rows: counts.reduce((sum, count) => sum + count, 0), hasMore: counts.some((count) => count >= limit) };
 }
-
-const hourMs = 3_600_000;
 
 // ?1 the latest time that is old enough, ?2 rows.
 

@@ -10,6 +10,12 @@ export interface RecordOptions {
   metadata?: unknown;
 }
 
+/** Milliseconds since 1970; null: never. */
+export function expiryOf({ expiration, expirationTtl }: RecordOptions, now: number): number | null {
+  const seconds = expiration ?? (expirationTtl === undefined ? undefined : now / 1_000 + expirationTtl);
+  return seconds === undefined ? null : Math.floor(seconds * 1_000);
+}
+
 /** Another request changed the record after this one had read it. */
 export class RecordMoved extends Error {}
 
@@ -36,12 +42,10 @@ export class OAuthRecords {
 
   /** @throws RecordMoved */
   async put(key: string, value: string, options: RecordOptions = {}): Promise<void> {
-    const { expiration, expirationTtl, metadata } = options;
-    const seconds = expiration ?? (expirationTtl === undefined ? undefined : this.#now / 1_000 + expirationTtl);
-    const expiresAt = seconds === undefined ? null : Math.floor(seconds * 1_000);
+    const { metadata } = options;
     const about = metadata === undefined ? null : JSON.stringify(metadata);
     const before = this.#read.get(key);
-    const bound = [key, value, about, expiresAt];
+    const bound = [key, value, about, expiryOf(options, this.#now)];
     const written =
       before === undefined ? this.#db.prepare(insert).bind(...bound) : this.#db.prepare(replace).bind(...bound, before);
     const [{ meta }] = (await this.#db.batch([written, ...this.#spend(key, value, before)])) as [D1Result];

@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 
 import { authorizationServer, endpoints, serverEnv } from "../auth/authorization-server.ts";
+import type { NewClient } from "../auth/authorization-server.ts";
 import { macOf } from "../auth/mac.ts";
 import { clientPrefixOf } from "../domain/client-address.ts";
 import { maxClientNameLength, maxRedirectUris, maxRegistrationBytes } from "../domain/limits.ts";
@@ -8,7 +9,7 @@ import { isAcceptedRedirect } from "../domain/redirect.ts";
 import { problem } from "../domain/problem.ts";
 import type { AppEnv, Env } from "../env.ts";
 import { readBounded } from "../publish/bounded-body.ts";
-import { noteRegistration, registrationPause } from "../storage/oauth-clients.ts";
+import { addRegistration, registrationPause } from "../storage/oauth-clients.ts";
 import { originOf, signingKeyOf } from "./browser.ts";
 import type { WebContext } from "./browser.ts";
 import { asOAuthError } from "./oauth-error.ts";
@@ -28,15 +29,19 @@ registrationEndpoint.post(endpoints.register, async (context) => {
   const { DB: db } = context.env;
   const prefix = clientPrefixOf(context.req.header("cf-connecting-ip"));
   const originKey = await macOf("registrations", prefix, signingKeyOf(context));
-  const pause = await registrationPause(db, originKey, now);
-  if (pause > 0) {
-    throw problem("rate_limited", `Too many clients were registered from your address; try again in ${pause} s`, {
-      headers: { "retry-after": String(pause) },
-    });
-  }
+  // Most of a flood costs one look; the registration itself is counted where it is written.
+  await refuseMany(db, originKey, now);
   const wanted = await readRegistration(context);
   if (wanted instanceof Response) return wanted;
-  const settings = { db, origin: originOf(context), audience: `${originOf(context)}/mcp`, now };
+  const settings = {
+    db,
+    origin: originOf(context),
+    audience: `${originOf(context)}/mcp`,
+    now,
+    addClient: async (client: NewClient) => {
+      if (!(await addRegistration(db, { ...client, originKey }, now))) await refuseMany(db, originKey, now, 1);
+    },
+  };
   const headers = { "content-type": "application/json" };
   const request = new Request(settings.origin + endpoints.register, {
     method: "POST",
@@ -45,10 +50,21 @@ registrationEndpoint.post(endpoints.register, async (context) => {
   });
   const execution = context.executionCtx as ExecutionContext;
   const answer = await authorizationServer(settings).fetch(request, serverEnv(settings), execution);
-  const body = await answer.json<{ client_id?: string }>();
-  if (answer.status === 201) await noteRegistration(db, body.client_id!, originKey, now);
-  return context.json(body, answer.status as 201);
+  return context.json(await answer.json<object>(), answer.status as 201);
 });
+
+/**
+ * `least`: seconds to wait of one whose registration was refused, even if there is room again by now.
+ *
+ * @throws Problem `rate_limited`
+ */
+async function refuseMany(db: D1Database, originKey: string, now: number, least = 0): Promise<void> {
+  const pause = Math.max(least, await registrationPause(db, originKey, now));
+  if (pause === 0) return;
+  throw problem("rate_limited", `Too many clients were registered from your address; try again in ${pause} s`, {
+    headers: { "retry-after": String(pause) },
+  });
+}
 
 /** The redirect addresses that the operator allows besides those of domain/redirect.ts. */
 export function redirectsOf(env: Env): string[] {

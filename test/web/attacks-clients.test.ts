@@ -105,6 +105,39 @@ describe("a flood of registrations", () => {
     expect((await registerFrom(address)).status).toBe(201);
   });
 
+  it("gets as many as its address may have also when it comes all at once, and leaves no record of the others", async () => {
+    const count = async (sql: string) => (await env.DB.prepare(sql).first<{ n: number }>())!.n;
+    const records = "SELECT count(*) AS n FROM oauth_records WHERE key LIKE 'client:%'";
+    const registrations = "SELECT count(*) AS n FROM oauth_registrations";
+    const before = [await count(records), await count(registrations)];
+    const answers = await Promise.all(
+      Array.from({ length: maxRegistrationsPerHour + 30 }, () => registerFrom("203.0.113.77")),
+    );
+    const [added, refused] = [201, 429].map((wanted) => answers.filter(({ status }) => status === wanted));
+    expect([added!.length, refused!.length]).toEqual([maxRegistrationsPerHour, 30]);
+    for (const { retryAfter, body } of refused!) {
+      expect(Number(retryAfter)).toBeGreaterThan(0);
+      expect(body.client_id).toBeUndefined();
+    }
+    for (const { body } of added!) expect(await known(body.client_id)).toEqual([1, 1]);
+    const after = [await count(records), await count(registrations)];
+    expect(after).toEqual(before.map((one) => one + maxRegistrationsPerHour));
+  });
+
+  it("that comes all at once leaves no more that nobody used than there may be", async () => {
+    await env.DB.batch([
+      env.DB.prepare("DELETE FROM oauth_registrations"),
+      env.DB.prepare("DELETE FROM oauth_records"),
+    ]);
+    await insertRegistrations(maxUnusedRegistrations - 2, {});
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, at) => registerFrom(`203.0.113.${at + 100}`)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+    const unused = "SELECT count(*) AS n FROM oauth_registrations WHERE used_at IS NULL";
+    expect(await env.DB.prepare(unused).first()).toEqual({ n: maxUnusedRegistrations });
+    for (const { body } of answers) expect(await known(body.client_id)).toEqual([1, 1]);
+    expect(await known("old8")).toEqual([0, 0]);
+  });
+
   it("crowds out the oldest of those that nobody used, and none that somebody did", async () => {
     await env.DB.batch([
       env.DB.prepare("DELETE FROM oauth_registrations"),
