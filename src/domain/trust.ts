@@ -62,7 +62,7 @@ const claimsOfOwner = [
 ];
 
 /** @throws Problem `invalid_request` for a trust that would let in more than one could mean */
-export function refuseVague({ kind, claims }: Trust): void {
+export function refuseVague({ kind, issuer, claims }: Trust): void {
   if (kind === "github") return;
   const names = Object.keys(claims);
   const own = names.find((name) => claimsOfToken.has(name));
@@ -70,13 +70,18 @@ export function refuseVague({ kind, claims }: Trust): void {
   if (names.length > maxTrustClaims) {
     throw problem("invalid_request", `claims: at most ${maxTrustClaims} are compared, not ${names.length}`);
   }
-  if (!names.some((name) => claimsOfOwner.includes(name))) {
+  if (!names.some((name) => claimsOfOwner.includes(name) && (name !== "sub" || saysWhose(issuer, claims[name]!)))) {
     throw problem(
       "invalid_request",
       "claims: jobs of strangers at this issuer may have all of these; add one that says whose the job is, as the " +
         `token of your job has it: ${claimsOfOwner.join(", ")}`,
     );
   }
+}
+
+/** At GitHub an owner chooses of which claims the subject is made, which strangers may choose as well. */
+function saysWhose(issuer: string, subject: string): boolean {
+  return issuer !== githubIssuer || /^repo:[^/:]+\/[^/:]+:/.test(subject);
 }
 
 export function isClaimName(text: string): boolean {

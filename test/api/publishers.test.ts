@@ -8,6 +8,7 @@ import { trust } from "./ci.ts";
 import { actionsOf, apiOf, refusalsOf, usualRefusals } from "./tenancy.ts";
 
 const github = { repository: "acme/skills" };
+const atGithub = "https://token.actions.githubusercontent.com";
 const claims = { sub: "project_path:acme/docs" };
 const gitlab = "https://gitlab.example.com";
 const buildkite = "https://agent.buildkite.com";
@@ -113,6 +114,7 @@ describe("a trusted publisher", () => {
     ["an issuer at a port", { issuer: `${gitlab}:8443`, claims }],
     ["an issuer that only we see", { issuer: "https://ci.internal", claims }],
     ["ourselves", { issuer: origin, claims }],
+    ["a subject at GitHub that any owner may choose", { issuer: atGithub, claims: { sub: "environment:production" } }],
   ])("is never %s", async (_, body) => {
     const namespace = await newNamespace();
     const { status, body: said } = await post(body, namespace);
@@ -132,6 +134,11 @@ describe("a trusted publisher", () => {
   ])("may be whoever has the claims of %s", async (_, its) => {
     const { status, body } = await post({ issuer: "https://ci.example.com", claims: its });
     expect([status, body["claims"]]).toEqual([201, its]);
+  });
+
+  it("may be whoever has GitHub's own kind of subject", async () => {
+    const its = { sub: "repo:acme/skills:environment:production" };
+    expect((await post({ issuer: atGithub, claims: its })).status).toBe(201);
   });
 
   it("that strangers could be as well is told which claims would do", async () => {

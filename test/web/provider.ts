@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 
+import { forgetIssuers } from "../../src/auth/issuer-keys.ts";
 import { FakeIssuer, stubIssuers } from "../auth/fake-issuer.ts";
 import { origin } from "../harness.ts";
 import type { Person, Shown } from "./person.ts";
@@ -14,6 +15,8 @@ export class FakeProvider extends FakeIssuer {
 
   /** Is the provider from now on; nothing else can be reached. */
   async install(): Promise<string[]> {
+    // Another test file may have had a provider of this name, with other keys.
+    forgetIssuers();
     await this.addKey("first", { alg: "RS256" });
     this.document = {
       authorization_endpoint: `${this.origin}/authorize`,
