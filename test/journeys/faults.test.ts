@@ -19,7 +19,7 @@ import type { Run } from "./faults/stage.ts";
  * Another draw: the same with CAMPAIGN_SEED=<number>.
  */
 const leastFaults = isFull ? 1_000 : 50;
-const pairsPerScenario = isFull ? 24 : 1;
+const pairsPerScenario = isFull ? 16 : 1;
 const minutes = 60_000;
 
 const stages: Stage[] = [];
@@ -61,6 +61,11 @@ function singleFaults(stage: Stage, chance: Chance): Plan[] {
   });
 }
 
+/** The use of a token is written down beside the work, which goes on while that hangs, unless somebody looks. */
+function isBeside(stage: Stage, plan: Plan): boolean {
+  return [...plan.keys()].some((index) => stage.calls[index]!.name === "D1 run to tokens");
+}
+
 function anyFault(stage: Stage, chance: Chance): Plan {
   const index = chance.below(stage.calls.length);
   return new Map([[index, chance.pick(kindsFor(stage.calls[index]!))]]);
@@ -85,7 +90,11 @@ describe.each(scenarios.map((scenario, index) => ({ ...scenario, index })))("$na
   it(
     "is all or nothing whichever call fails, and a retry ends well",
     async () => {
-      for (const plan of singleFaults(stage, chance)) await play(stage, { plans: [plan], looksAtEveryCall: isFull });
+      for (const [place, plan] of singleFaults(stage, chance).entries()) {
+        // A look costs more than the call; the test above looks at every one.
+        const looksAtEveryCall = isBeside(stage, plan) || (isFull && place % 4 === 0);
+        await play(stage, { plans: [plan], looksAtEveryCall });
+      }
     },
     20 * minutes,
   );
