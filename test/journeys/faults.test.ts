@@ -92,7 +92,7 @@ describe.each(scenarios.map((scenario, index) => ({ ...scenario, index })))("$na
     async () => {
       for (const [place, plan] of singleFaults(stage, chance).entries()) {
         // A look costs more than the call; the test above looks at every one.
-        const looksAtEveryCall = isBeside(stage, plan) || (isFull && place % 4 === 0);
+        const looksAtEveryCall = isBeside(stage, plan) || (isFull && place % 10 === 0);
         await play(stage, { plans: [plan], looksAtEveryCall });
       }
     },

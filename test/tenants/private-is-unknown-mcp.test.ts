@@ -36,9 +36,9 @@ describe.each(ways.map((way, index) => [way, index] as const))("%s looks like wh
       const attempts = all(target, era);
       return isWhole ? attempts : attempts.filter((attempt) => isAbout(target, attempt));
     });
-    for (const token of [undefined, world.foreign["an admin's"]]) {
-      expect(await differences(one, pairs, token, { markers: world.markers, isCosted: true })).toEqual([]);
-    }
+    // Strangers and another tenant take turns with ways and eras.
+    const token = (index + eras.indexOf(era)) % 2 === 0 ? undefined : world.foreign["an admin's"];
+    expect(await differences(one, pairs, token, { markers: world.markers, isCosted: true })).toEqual([]);
   });
 
   it("to agents with a revoked token", async () => {

@@ -15,8 +15,9 @@ export class FakeProvider extends FakeIssuer {
 
   /** Is the provider from now on; nothing else can be reached. */
   async install(): Promise<string[]> {
-    // Another test file may have had a provider of this name, with other keys.
+    // It may have been one for another test file, with other keys.
     forgetIssuers();
+    this.shown = [];
     await this.addKey("first", { alg: "RS256" });
     this.document = {
       authorization_endpoint: `${this.origin}/authorize`,
