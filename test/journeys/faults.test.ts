@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { MockInstance } from "vitest";
 
-import { everyNth, isFull, seed, tell } from "../campaigns/scale.ts";
+import { everyNth, isFull, scaled, seed, tell } from "../campaigns/scale.ts";
 import { Chance } from "./faults/chance.ts";
 import { kindsOfRead, kindsOfWrite, secret } from "./faults/injector.ts";
 import type { Call, FaultKind, Plan } from "./faults/injector.ts";
@@ -15,11 +15,11 @@ import type { Run } from "./faults/stage.ts";
  * happened.
  *
  * `npm test` injects a seeded part: a third of the calls of every scenario fail in one way or another, some of them twice.
- * All of it, with at least a thousand faults:  CAMPAIGN=full npm run test:workers -- test/journeys/faults.test.ts
+ * All of it, with at least seven hundred faults:  CAMPAIGN=full npm run test:workers -- test/journeys/faults.test.ts
  * Another draw: the same with CAMPAIGN_SEED=<number>.
  */
-const leastFaults = isFull ? 1_000 : 50;
-const pairsPerScenario = isFull ? 16 : 1;
+const leastFaults = scaled(700);
+const pairsPerScenario = scaled(16);
 const minutes = 60_000;
 
 const stages: Stage[] = [];
@@ -53,9 +53,9 @@ async function play(stage: Stage, run: Run): Promise<void> {
   }
 }
 
-/** In the full run every way to fail of every call, else one of every third call, by chance. */
+/** Every way to fail of every call; in CI of every third one; in `npm test` one of every third one, by chance. */
 function singleFaults(stage: Stage, chance: Chance): Plan[] {
-  return everyNth([...stage.calls.entries()], 3).flatMap(([index, call]) => {
+  return everyNth([...stage.calls.entries()], 3, 3).flatMap(([index, call]) => {
     const kinds = kindsFor(call);
     return (isFull ? kinds : [chance.pick(kinds)]).map((kind) => new Map([[index, kind]]));
   });
